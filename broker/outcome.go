@@ -1,0 +1,137 @@
+package broker
+
+import "sync"
+
+// An outcome is a request whose answer waits: for the store, or behind one that does. While it waits for the store it is
+// the store's Waiter.
+type outcome struct {
+	s      *Session
+	next   *outcome
+	done   bool
+	err    error
+	send   send
+	tx     *Tx
+	answer Answer
+}
+
+var outcomes = sync.Pool{New: func() any { return new(outcome) }}
+
+func newOutcome(s *Session, a Answer) *outcome {
+	o := outcomes.Get().(*outcome)
+	o.s, o.answer = s, a
+	o.send.queues = o.send.one[:0]
+	return o
+}
+
+func (o *outcome) free() {
+	*o = outcome{}
+	outcomes.Put(o)
+}
+
+// wait appends the collected operations with o as their waiter, behind the session's other outcomes.
+func (s *Session) wait(w *Work, o *outcome, mode AppendMode) {
+	s.mu.Lock()
+	s.push(o)
+	s.mu.Unlock()
+	if err := w.append(o, mode); err != nil {
+		s.mu.Lock()
+		o.done, o.err = true, err
+		s.drain(w)
+		s.mu.Unlock()
+	}
+}
+
+func (s *Session) push(o *outcome) {
+	if s.tail == nil {
+		s.head = o
+	} else {
+		s.tail.next = o
+	}
+	s.tail = o
+	s.pending.Add(1)
+}
+
+// now does o at once, or when those before it are done.
+func (s *Session) now(w *Work, o *outcome) {
+	o.done = true
+	if s.pending.Load() == 0 {
+		o.finish(w)
+		return
+	}
+	s.mu.Lock()
+	s.push(o)
+	s.drain(w)
+	s.mu.Unlock()
+}
+
+// Done answers a request that is already decided, in its turn.
+func (s *Session) Done(w *Work, a Answer, err error) {
+	if a.Kind == 0 && a.Call == nil {
+		return
+	}
+	if s.pending.Load() == 0 {
+		s.answer(w, a, err)
+		return
+	}
+	o := newOutcome(s, a)
+	o.done, o.err = true, err
+	s.mu.Lock()
+	s.push(o)
+	s.drain(w)
+	s.mu.Unlock()
+}
+
+// DoneStored answers when everything appended so far is stored.
+func (s *Session) DoneStored(w *Work, a Answer) {
+	s.wait(w, newOutcome(s, a), 0)
+}
+
+// Stored implements Waiter.
+func (o *outcome) Stored() {
+	s := o.s
+	s.mu.Lock()
+	o.done = true
+	s.drain(s.b.onStore())
+	s.mu.Unlock()
+}
+
+// drain finishes the outcomes at the head that are done. Called with the session's lock held.
+func (s *Session) drain(w *Work) {
+	for s.head != nil && s.head.done {
+		o := s.head
+		if s.head = o.next; s.head == nil {
+			s.tail = nil
+		}
+		o.next = nil
+		o.finish(w)
+		s.pending.Add(-1)
+	}
+}
+
+func (o *outcome) finish(w *Work) {
+	switch {
+	case o.err != nil:
+		o.send.abandon()
+		if o.tx != nil {
+			o.tx.aborted(w)
+		}
+	case o.tx != nil:
+		o.tx.committed(w)
+	case o.send.msg != nil:
+		o.send.arrive(w)
+	}
+	o.s.answer(w, o.answer, o.err)
+	o.free()
+}
+
+// answer is the one place where an answer leaves.
+func (s *Session) answer(w *Work, a Answer, err error) {
+	if a.Kind == 0 && a.Call == nil || !s.b.live() {
+		return
+	}
+	if a.Call != nil {
+		a.Call(w)
+		return
+	}
+	s.Client.Answer(w, a, err)
+}

@@ -1,0 +1,453 @@
+package broker
+
+import (
+	"bytes"
+
+	"github.com/saranga-mq/saranga/broker/config"
+	"github.com/saranga-mq/saranga/broker/message"
+	"github.com/saranga-mq/saranga/broker/security"
+)
+
+// A sendTarget is where the session has sent last: its address as bytes, what it leads to, and that it may.
+type sendTarget struct {
+	raw     []byte // UTF-16LE of the address as the client writes it
+	name    string
+	route   *route
+	allowed bool
+	// creates has a bit for each routing type (shifted by one, so that Unspecified counts) that would create something.
+	creates uint8
+}
+
+// SendOptions change how a message is sent.
+type SendOptions struct {
+	Address string              // used instead of the message's own address, if not empty
+	Routing message.RoutingType // forced by a prefix; Unspecified takes the message's own
+	Answer  Answer
+}
+
+// Send takes over m and sends it. Whatever becomes of it is told through o.Answer; a message refused within a transaction
+// makes it rollback-only. The only error is ErrBlocks.
+func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
+	t, err := s.target(m, o.Address)
+	want := m.RoutingType()
+	if o.Routing != message.Unspecified {
+		want = o.Routing
+	}
+	if err == nil && !t.allowed {
+		err = s.check(security.Send, t.name, "")
+		t.allowed = err == nil
+	}
+	if err == nil && t.creates&(1<<(want+1)) != 0 {
+		if !s.MayBlock {
+			return ErrBlocks
+		}
+		if err = s.autoCreate(t.name, want); err == nil {
+			t, err = s.target(m, o.Address)
+		}
+	}
+	if err != nil {
+		s.refuse(w, m, o.Answer, err)
+		return nil
+	}
+	if t.name == s.b.opts.ManagementAddress && s.b.opts.Manage != nil {
+		return s.manage(w, m, o)
+	}
+	rt := t.route
+	a := rt.address
+	if m.RecordSize()+512 > s.b.store.MaxRecord() && m.IsDurable() && m.Large() == nil {
+		if !s.MayBlock {
+			return ErrBlocks
+		}
+		if m, err = s.b.enlarge(m); err != nil {
+			s.refuse(w, m, o.Answer, err)
+			return nil
+		}
+	}
+	s.sent.Add(1)
+	if a == nil {
+		// nobody knows the address and the message does not say what to create: it is accepted and gone
+		s.drop(w, m, o.Answer)
+		return nil
+	}
+	st := a.Settings()
+	if m, err = s.adjust(w, m, t, st); err != nil {
+		s.refuse(w, m, o.Answer, err)
+		return nil
+	}
+	m.UseAddress(t.name)
+	if full, err := s.b.refuses(a, st); err != nil {
+		s.refuse(w, m, o.Answer, err)
+		return nil
+	} else if full {
+		s.drop(w, m, o.Answer)
+		return nil
+	}
+	out := newOutcome(s, o.Answer)
+	out.send.msg = m
+	a.account.take(m)
+	if err := s.b.fill(t.name, rt, &out.send, want); err != nil {
+		out.send.abandon()
+		out.free()
+		s.refuse(w, nil, o.Answer, err)
+		return nil
+	}
+	if out.send.routed() {
+		a.routed.Add(1)
+	} else {
+		a.unrouted.Add(1)
+		if st.SendToDLAOnNoRoute && rt.empty() && st.DeadLetterAddress != "" && st.DeadLetterAddress != a.name {
+			s.unroutable(w, out, a, st)
+			return nil
+		}
+	}
+	if s.tx != nil || !s.AutoCommitSends {
+		s.transaction().send(w, out)
+		return nil
+	}
+	s.commitSend(w, a, out)
+	return nil
+}
+
+// commitSend stores a message outside a transaction.
+func (s *Session) commitSend(w *Work, a *Address, out *outcome) {
+	m := out.send.msg
+	durable := out.send.durable()
+	if m.Has(message.HasDuplicateID) && a.dups.size > 0 {
+		dup := m.DuplicateID()
+		rec, fresh := a.dups.reserve(w, dup, durable || a.dups.persist)
+		if !fresh {
+			s.b.log.Warn("AMQ222059: Duplicate message detected - message will not be routed", "address", a.name)
+			answer := out.answer
+			out.send.abandon()
+			out.free()
+			s.Done(w, answer, nil)
+			return
+		}
+		if rec != 0 {
+			w.settle()
+			tx := s.b.store.NextID()
+			w.op(Op{Kind: OpAddDuplicate, Tx: tx, ID: rec, Name: a.name, Bytes: dup})
+			out.send.ops(w, tx)
+			w.op(Op{Kind: OpCommit, Tx: tx})
+			s.wait(w, out, Transactional)
+			return
+		}
+	}
+	if durable {
+		out.send.ops(w, 0)
+		s.wait(w, out, 0)
+		return
+	}
+	out.send.number(s.b)
+	s.now(w, out)
+}
+
+// target finds out where a message goes.
+func (s *Session) target(m *message.Message, address string) (*sendTarget, error) {
+	epoch := s.b.epoch.Load()
+	raw := m.RawAddress()
+	if address == "" && raw != nil {
+		for i := range s.targets {
+			t := &s.targets[i]
+			if t.route != nil && t.route.epoch == epoch && bytes.Equal(t.raw, raw) {
+				return t, nil
+			}
+		}
+	}
+	name := address
+	if name == "" {
+		name = m.Address()
+	}
+	if name == "" {
+		if s.DefaultAddress == "" {
+			return nil, errorf(IllegalState, "AMQ229029: No address configured on the Server's Session")
+		}
+		name = s.DefaultAddress
+	} else if s.DefaultAddress == "" {
+		s.DefaultAddress = name
+	}
+	s.targets[1] = s.targets[0]
+	t := &s.targets[0]
+	*t = sendTarget{name: name, route: s.b.route(name)}
+	if address == "" {
+		t.raw = bytes.Clone(raw)
+	}
+	t.creates = s.b.creates(t.route)
+	return t, nil
+}
+
+// creates tells for which routing types a send along r would have to create something first.
+func (b *Broker) creates(r *route) uint8 {
+	bit := func(t message.RoutingType) uint8 { return 1 << (t + 1) }
+	if r.address == nil {
+		return bit(message.Anycast) | bit(message.Multicast)
+	}
+	var out uint8
+	b.mu.RLock()
+	types := r.address.types
+	anycast := false
+	for _, x := range r.address.bindings {
+		if q, ok := x.(*Queue); ok && q.Routing() == message.Anycast {
+			anycast = true
+		}
+	}
+	b.mu.RUnlock()
+	if !types.Has(message.Multicast) {
+		out |= bit(message.Multicast)
+	}
+	if !types.Has(message.Anycast) || !anycast && !r.isFQQN && r.address.Settings().AutoCreateQueues && !r.address.internal {
+		out |= bit(message.Anycast)
+	}
+	return out
+}
+
+// autoCreate creates what a send with a routing type needs (queue-semantics §3.1).
+func (s *Session) autoCreate(name string, want message.RoutingType) error {
+	b := s.b
+	address := bareAddress(name)
+	st := b.SettingsFor(address)
+	a := b.Address(address)
+	if a == nil || !b.Info(a).RoutingTypes.Has(want) {
+		if !st.AutoCreateAddresses {
+			return errNoAddress(address)
+		}
+		if err := s.check(security.CreateAddress, address, ""); err != nil {
+			return err
+		}
+		b.admin.Lock()
+		var err error
+		if a = b.Address(address); a == nil {
+			a, err = b.createAddress(address, SetOf(want), true, false)
+		} else if !a.types.Has(want) {
+			err = b.addType(a, want)
+		}
+		b.admin.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	if want != message.Anycast || !st.AutoCreateQueues {
+		return nil
+	}
+	for _, q := range b.queuesOf(a) {
+		if q.Routing() == message.Anycast {
+			return nil
+		}
+	}
+	if q := b.Queue(address); q != nil {
+		return errNoQueue(address)
+	}
+	if err := s.check(security.CreateDurableQueue, address, address); err != nil {
+		return err
+	}
+	cfg := b.DefaultQueue(address, address)
+	cfg.Routing = message.Anycast
+	cfg.AutoCreated = true
+	cfg.AutoDelete = st.AutoDeleteQueues
+	cfg.User = s.Principal.User
+	_, err := b.CreateQueue(cfg, CreateOptions{AutoCreateAddress: true, IgnoreExisting: true})
+	return err
+}
+
+// adjust applies what the broker changes in a message on its way in; the message is encoded anew only when something
+// does change.
+func (s *Session) adjust(w *Work, m *message.Message, t *sendTarget, st *config.AddressSettings) (*message.Message, error) {
+	b := s.b
+	expiration := expirationFor(m.Expiration(), w.Now, st)
+	if b.opts.RejectEmptyValidatedUser && s.Principal.User == "" {
+		return m, errorf(IllegalState, "AMQ229216: the message has no validated user, which reject-empty-validated-user forbids")
+	}
+	user := b.opts.PopulateValidatedUser && s.Principal.User != ""
+	readdressed := m.RawAddress() == nil && m.Encoding() == message.Core || t.raw == nil
+	if expiration == m.Expiration() && !user && !st.EnableIngressTimestamp && !m.Has(message.HasInternal) && !readdressed {
+		return m, nil
+	}
+	edit := m.Edit()
+	edit.Expiration = expiration
+	if readdressed {
+		edit.Address = &t.name
+	}
+	if user {
+		edit.Set(message.PropValidatedUser, s.Principal.User)
+	}
+	if st.EnableIngressTimestamp {
+		edit.Set(message.PropIngressTime, w.Now)
+	}
+	if m.Has(message.HasInternal) {
+		edit.Remove(message.IsInternalProperty)
+	}
+	if body := m.Large(); body != nil {
+		body.Retain()
+		edit.SetLarge(body)
+	}
+	changed, err := b.pool.Build(edit)
+	if err != nil {
+		return m, err
+	}
+	changed.SetID(m.ID())
+	m.Release()
+	return changed, nil
+}
+
+// expirationFor applies the expiry settings of an address (queue-semantics §9.1).
+func expirationFor(exp, now int64, s *config.AddressSettings) int64 {
+	delay, low, high := s.ExpiryDelay.Milliseconds(), s.MinExpiryDelay.Milliseconds(), s.MaxExpiryDelay.Milliseconds()
+	switch {
+	case s.NoExpiry:
+		return 0
+	case delay >= 0:
+		if exp == 0 {
+			return now + delay
+		}
+	case exp == 0:
+		if high >= 0 {
+			return now + high
+		}
+		if low >= 0 {
+			return now + low
+		}
+	case high >= 0 && exp > now+high:
+		return now + high
+	case low >= 0 && exp < now+low:
+		return now + low
+	}
+	return exp
+}
+
+// refuse tells that a message was not taken; within a transaction that makes it rollback-only.
+func (s *Session) refuse(w *Work, m *message.Message, a Answer, err error) {
+	if m != nil {
+		discard(m)
+	}
+	if s.tx != nil || !s.AutoCommitSends {
+		if e := AsError(err); e.Code != IllegalState {
+			s.transaction().fail(e)
+		}
+	}
+	s.Done(w, a, err)
+}
+
+// drop accepts a message that goes nowhere.
+func (s *Session) drop(w *Work, m *message.Message, a Answer) {
+	discard(m)
+	s.Done(w, a, nil)
+}
+
+func discard(m *message.Message) {
+	if body := m.Large(); body != nil {
+		body.Discard()
+	}
+	m.Release()
+}
+
+// unroutable sends a message that nothing is bound for to the dead-letter address.
+func (s *Session) unroutable(w *Work, out *outcome, a *Address, st *config.AddressSettings) {
+	m, answer := out.send.msg, out.answer
+	out.send.msg = nil
+	out.send.abandon()
+	out.free()
+	edit := m.Edit()
+	to := st.DeadLetterAddress
+	edit.Address = &to
+	edit.Expiration = 0
+	edit.Remove(func(name string) bool { return name == message.PropRoutingType })
+	edit.Set(message.PropOrigAddress, a.name)
+	edit.Set(message.PropOrigQueue, nil)
+	edit.Set(message.PropOrigMessageID, m.ID())
+	if rt := m.RoutingType(); rt != message.Unspecified {
+		edit.Set(message.PropOrigRoutingType, int8(rt))
+	}
+	if body := m.Large(); body != nil {
+		body.Retain()
+		edit.SetLarge(body)
+	}
+	dead, err := s.b.pool.Build(edit)
+	if err == nil {
+		dead.SetID(m.ID())
+	}
+	m.Release()
+	if err != nil {
+		s.refuse(w, nil, answer, err)
+		return
+	}
+	rt := s.b.route(to)
+	if rt.address == nil {
+		s.drop(w, dead, answer)
+		return
+	}
+	o := newOutcome(s, answer)
+	o.send.msg = dead
+	rt.address.account.take(dead)
+	if err := s.b.fill(to, rt, &o.send, message.Unspecified); err != nil {
+		o.send.abandon()
+		o.free()
+		s.refuse(w, nil, answer, err)
+		return
+	}
+	if s.tx != nil || !s.AutoCommitSends {
+		s.transaction().send(w, o)
+		return
+	}
+	s.commitSend(w, rt.address, o)
+}
+
+// manage hands a message to management; the answer leaves when that is done.
+func (s *Session) manage(w *Work, m *message.Message, o SendOptions) error {
+	if !s.MayBlock {
+		return ErrBlocks
+	}
+	s.b.opts.Manage(s, m)
+	m.Release()
+	s.Done(w, o.Answer, nil)
+	return nil
+}
+
+// enlarge turns a message that is too large for a record into a large one with a new id.
+func (b *Broker) enlarge(m *message.Message) (*message.Message, error) {
+	id := b.store.NextID()
+	body, err := b.store.CreateBody(id, m.IsDurable())
+	if err != nil {
+		return m, err
+	}
+	if _, err = body.Write(m.Body()); err != nil {
+		body.Abort()
+		return m, err
+	}
+	file, err := body.Finish()
+	if err != nil {
+		return m, err
+	}
+	edit := m.Edit()
+	edit.Set(message.PropLargeSize, int64(len(m.Body())))
+	edit.Body = nil
+	edit.SetLarge(file)
+	large, err := b.pool.Build(edit)
+	if err != nil {
+		file.Discard()
+		file.Release()
+		return m, err
+	}
+	large.SetID(id)
+	m.Release()
+	return large, nil
+}
+
+// BeginLarge begins a large message: its id and where its body goes. An unfinished one is dropped.
+func (s *Session) BeginLarge(durable bool) (int64, BodyWriter, error) {
+	s.AbortLarge()
+	id := s.b.store.NextID()
+	body, err := s.b.store.CreateBody(id, durable)
+	s.large = body
+	return id, body, err
+}
+
+// EndLarge forgets the unfinished body: it has become a message.
+func (s *Session) EndLarge() { s.large = nil }
+
+// AbortLarge drops the unfinished large message.
+func (s *Session) AbortLarge() {
+	if s.large != nil {
+		s.large.Abort()
+		s.large = nil
+	}
+}

@@ -1,0 +1,373 @@
+package broker
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/saranga-mq/saranga/broker/security"
+)
+
+// ErrBlocks is returned instead of waiting for the disk by a session that must not block: the caller makes the same call
+// again from where it may, with Session.MayBlock set. Nothing has happened, and a message still belongs to the caller.
+var ErrBlocks = errors.New("the operation may block")
+
+// A Connection is a client's connection: temporary queues live as long as it.
+type Connection struct {
+	ID       string
+	Remote   string
+	Protocol string
+	Created  int64 // ms since the epoch
+	Close    func(reason string)
+
+	b         *Broker
+	mu        sync.Mutex
+	user      string
+	clientID  string
+	temporary []string
+	sessions  map[*Session]bool
+}
+
+// Connect registers a connection.
+func (b *Broker) Connect(id, remote, protocol string, closer func(reason string)) *Connection {
+	c := &Connection{ID: id, Remote: remote, Protocol: protocol, Created: b.now(), Close: closer, b: b, sessions: map[*Session]bool{}}
+	b.mu.Lock()
+	b.connections[id] = c
+	b.mu.Unlock()
+	return c
+}
+
+// Connections returns all connections.
+func (b *Broker) Connections() []*Connection {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	out := make([]*Connection, 0, len(b.connections))
+	for _, c := range b.connections {
+		out = append(out, c)
+	}
+	return out
+}
+
+// Sessions returns the sessions of the connection.
+func (c *Connection) Sessions() []*Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]*Session, 0, len(c.sessions))
+	for s := range c.sessions {
+		out = append(out, s)
+	}
+	return out
+}
+
+// ClientID is the id that the client gave itself, empty for none.
+func (c *Connection) ClientID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.clientID
+}
+
+// SetClientID notes the id that the client gave itself.
+func (c *Connection) SetClientID(id string) {
+	c.mu.Lock()
+	c.clientID = id
+	c.mu.Unlock()
+}
+
+// User is the last user that a session of the connection was opened for.
+func (c *Connection) User() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.user
+}
+
+// End unregisters the connection: its sessions are closed and its temporary queues deleted. lost: it failed, so that
+// what was delivered counts as an attempt.
+func (c *Connection) End(w *Work, lost bool) {
+	for _, s := range c.Sessions() {
+		s.Close(w, lost)
+	}
+	c.mu.Lock()
+	temporary := c.temporary
+	c.temporary = nil
+	c.mu.Unlock()
+	for _, name := range temporary {
+		if err := c.b.DeleteQueue(w, name, DeleteQueueOptions{RemoveConsumers: true, AutoDeleteAddress: true}); err != nil {
+			if e, ok := err.(*Error); !ok || e.Code != QueueDoesNotExist {
+				c.b.log.Warn("cannot delete a temporary queue", "queue", name, "error", err)
+			}
+		}
+	}
+	c.b.mu.Lock()
+	delete(c.b.connections, c.ID)
+	c.b.mu.Unlock()
+	w.Flush()
+}
+
+// Answer is what a protocol wants to be told when a request is done. The engine keeps it and hands it back.
+type Answer struct {
+	Kind uint8       // the protocol's own; 0: nothing is to be said
+	Size int32       // the protocol's own
+	ID   int64       // the protocol's own
+	Call func(*Work) // rare answers: called instead of Client.Answer when the turn of the answer has come
+}
+
+// A Client is the protocol's side of a session.
+type Client interface {
+	// Answer tells that a request is done: stored, replicated, or refused with err. Answers of a session come in the order
+	// of its requests, from any goroutine, under the session's lock: only append to the output, and w.Touch it.
+	Answer(w *Work, a Answer, err error)
+}
+
+// SessionOptions describe a session.
+type SessionOptions struct {
+	Name            string
+	Principal       security.Principal
+	Client          Client
+	AutoCommitSends bool
+	AutoCommitAcks  bool
+	PreAcknowledge  bool
+	XA              bool
+	DefaultAddress  string
+}
+
+// A Session is what a client works in. Its methods are called by one goroutine at a time, in the order of the client's
+// requests; answers may come from others.
+type Session struct {
+	b    *Broker
+	Conn *Connection
+	SessionOptions
+	Created int64
+	// MayBlock tells that the caller is on a goroutine where waiting for the disk is allowed.
+	MayBlock bool
+
+	consumers map[int64]*Consumer
+	metadata  map[string]string
+	started   bool
+	closed    atomic.Bool
+	tx        *Tx
+	xaTimeout int64 // seconds
+	targets   [2]sendTarget
+	large     BodyWriter
+
+	mu         sync.Mutex // guards the queue of outcomes, and consumers against other goroutines
+	head, tail *outcome
+	pending    atomic.Int32
+
+	sent atomic.Int64
+}
+
+// NewSession opens a session.
+func (c *Connection) NewSession(o SessionOptions) (*Session, error) {
+	b := c.b
+	if b.stopping.Load() {
+		return nil, errorf(SessionCreationRejected, "AMQ229107: Server is stopping")
+	}
+	s := &Session{b: b, Conn: c, SessionOptions: o, Created: b.now(), consumers: map[int64]*Consumer{}, metadata: map[string]string{}, xaTimeout: b.opts.TransactionTimeout / 1000}
+	c.mu.Lock()
+	c.user = o.Principal.User
+	c.sessions[s] = true
+	c.mu.Unlock()
+	b.mu.Lock()
+	b.sessions[o.Name] = s
+	b.mu.Unlock()
+	b.notify("SESSION_CREATED", Prop{"_AMQ_ConnectionName", c.ID}, Prop{"_AMQ_User", o.Principal.User}, Prop{"_AMQ_SessionName", o.Name}, Prop{"_AMQ_Client_ID", c.ClientID()}, Prop{"_AMQ_Protocol_Name", c.Protocol})
+	return s, nil
+}
+
+// Sessions returns all sessions.
+func (b *Broker) Sessions() []*Session {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	out := make([]*Session, 0, len(b.sessions))
+	for _, s := range b.sessions {
+		out = append(out, s)
+	}
+	return out
+}
+
+// Session returns the session of that name, nil when there is none.
+func (b *Broker) Session(name string) *Session {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.sessions[name]
+}
+
+// Broker returns the session's broker.
+func (s *Session) Broker() *Broker { return s.b }
+
+// Move puts the session under another connection: the client has come back on it.
+func (s *Session) Move(c *Connection) {
+	old := s.Conn
+	old.mu.Lock()
+	delete(old.sessions, s)
+	temporary := old.temporary
+	old.temporary = nil
+	user, client := old.user, old.clientID
+	old.mu.Unlock()
+	c.mu.Lock()
+	c.sessions[s] = true
+	c.temporary = append(c.temporary, temporary...)
+	c.user, c.clientID = user, client
+	c.mu.Unlock()
+	s.Conn = c
+}
+
+// Close ends the session: an open transaction is rolled back, deliveries go back. lost: the client is gone.
+func (s *Session) Close(w *Work, lost bool) {
+	if !s.closed.CompareAndSwap(false, true) {
+		return
+	}
+	s.AbortLarge()
+	if s.tx != nil && s.tx.xid == nil {
+		s.tx.rollback(w, nil, Answer{})
+	} else if s.tx != nil && !s.tx.prepared {
+		s.tx.rollback(w, nil, Answer{})
+	}
+	s.tx = nil
+	for _, c := range s.Consumers() {
+		s.removeConsumer(w, c, lost)
+	}
+	w.settle()
+	b := s.b
+	b.mu.Lock()
+	if b.sessions[s.Name] == s {
+		delete(b.sessions, s.Name)
+	}
+	b.mu.Unlock()
+	s.Conn.mu.Lock()
+	delete(s.Conn.sessions, s)
+	s.Conn.mu.Unlock()
+	b.notify("SESSION_CLOSED", Prop{"_AMQ_ConnectionName", s.Conn.ID}, Prop{"_AMQ_User", s.Principal.User}, Prop{"_AMQ_SessionName", s.Name})
+}
+
+// Closed tells whether Close has begun.
+func (s *Session) Closed() bool { return s.closed.Load() }
+
+// Consumers returns the session's consumers.
+func (s *Session) Consumers() []*Consumer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*Consumer, 0, len(s.consumers))
+	for _, c := range s.consumers {
+		out = append(out, c)
+	}
+	return out
+}
+
+// Consumer returns a consumer by the client's id, nil when there is none.
+func (s *Session) Consumer(id int64) *Consumer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.consumers[id]
+}
+
+// Metadata returns a copy of what the client says about itself.
+func (s *Session) Metadata() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[string]string, len(s.metadata))
+	for k, v := range s.metadata {
+		out[k] = v
+	}
+	return out
+}
+
+// SetMetadata notes something about the client. unique: refused when another session of this broker has the same.
+func (s *Session) SetMetadata(key, value string, unique bool) error {
+	if unique {
+		for _, o := range s.b.Sessions() {
+			if o == s {
+				continue
+			}
+			if v, ok := o.Metadata()[key]; ok && v == value {
+				return errorf(DuplicateMetadata, "AMQ229035: Metadata %s=%s had been set already", key, value)
+			}
+		}
+	}
+	s.mu.Lock()
+	s.metadata[key] = value
+	s.mu.Unlock()
+	if key == "jms-client-id" {
+		s.Conn.SetClientID(value)
+	}
+	return nil
+}
+
+// Sent is how many messages the session has sent.
+func (s *Session) Sent() int64 { return s.sent.Load() }
+
+// Start lets consumers get messages, Stop ends that.
+func (s *Session) Start(w *Work) { s.setStarted(w, true) }
+
+// Stop ends delivery to the session's consumers.
+func (s *Session) Stop(w *Work) { s.setStarted(w, false) }
+
+// Started tells whether deliveries are on.
+func (s *Session) Started() bool { return s.started }
+
+func (s *Session) setStarted(w *Work, on bool) {
+	s.started = on
+	for _, c := range s.Consumers() {
+		c.start(w, on)
+	}
+}
+
+// check asks for a permission.
+func (s *Session) check(p security.Permission, address, queue string) error {
+	if s.b.opts.Access == nil {
+		return nil
+	}
+	return s.b.opts.Access.Check(s.Principal, p, address, queue)
+}
+
+// Check asks for a permission on behalf of a protocol.
+func (s *Session) Check(p security.Permission, address, queue string) error {
+	return s.check(p, address, queue)
+}
+
+// CreateQueue creates a queue on behalf of the client: permissions, the user's name, and the connection that a temporary
+// queue lives with.
+func (s *Session) CreateQueue(cfg QueueConfig, o CreateOptions) error {
+	if a, n, ok := splitFQQN(cfg.Name); ok {
+		cfg.Address, cfg.Name = a, n
+	}
+	perm := security.CreateDurableQueue
+	if !cfg.Durable {
+		perm = security.CreateNonDurableQueue
+	}
+	if err := s.check(perm, cfg.Address, cfg.Name); err != nil {
+		return err
+	}
+	if s.b.Address(bareAddress(cfg.Address)) == nil && o.AutoCreateAddress && !cfg.Temporary {
+		if err := s.check(security.CreateAddress, cfg.Address, cfg.Name); err != nil {
+			return err
+		}
+	}
+	cfg.User = s.Principal.User
+	q, err := s.b.CreateQueue(cfg, o)
+	if err != nil {
+		return err
+	}
+	if cfg.Temporary {
+		s.Conn.mu.Lock()
+		s.Conn.temporary = append(s.Conn.temporary, q.cfg.Name)
+		s.Conn.mu.Unlock()
+	}
+	return nil
+}
+
+// DeleteQueue deletes a queue on behalf of the client; one with consumers is refused.
+func (s *Session) DeleteQueue(w *Work, name string) error {
+	q := s.b.Queue(name)
+	if q == nil {
+		return &Error{Code: QueueDoesNotExist}
+	}
+	perm := security.DeleteDurableQueue
+	if !q.cfg.Durable {
+		perm = security.DeleteNonDurableQueue
+	}
+	if err := s.check(perm, q.address.name, q.cfg.Name); err != nil {
+		return err
+	}
+	return s.b.DeleteQueue(w, q.cfg.Name, DeleteQueueOptions{CheckConsumers: true, AutoDeleteAddress: true})
+}

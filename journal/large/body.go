@@ -1,0 +1,199 @@
+package large
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/saranga-mq/saranga/journal/fs"
+)
+
+// Body is a complete body. It is opened when it is first read, and closed with the last hold. If it was deleted meanwhile,
+// its file goes then.
+type Body struct {
+	folder  *Folder
+	id      int64
+	durable bool
+	size    int64
+
+	// Guarded by folder.mu.
+	holds   int
+	deleted bool
+
+	open sync.Mutex
+	file fs.File
+}
+
+// Size is the number of bytes stored.
+func (b *Body) Size() int64 { return b.size }
+
+// ReadAt reads stored bytes; it may block on the disk. Only a holder may call it.
+func (b *Body) ReadAt(p []byte, off int64) (int, error) {
+	b.open.Lock()
+	if b.file == nil {
+		f, err := b.folder.fsys.OpenRead(b.folder.path(b.id, b.durable))
+		if err != nil {
+			b.open.Unlock()
+			return 0, fmt.Errorf("large messages: open %d: %w", b.id, err)
+		}
+		b.file = f
+	}
+	f := b.file
+	b.open.Unlock()
+	return f.ReadAt(p, off)
+}
+
+// Retain adds a hold. Only a holder may call it.
+func (b *Body) Retain() {
+	b.folder.mu.Lock()
+	defer b.folder.mu.Unlock()
+	b.holds++
+}
+
+// Release takes a hold away. The last one closes the file, and has it removed if it is deleted or belongs to a non-durable
+// message.
+func (b *Body) Release() {
+	f := b.folder
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b.holds--; b.holds > 0 {
+		return
+	}
+	delete(f.bodies, b.id)
+	b.open.Lock()
+	if b.file != nil {
+		_ = b.file.Close() // read only: nothing can be lost
+		b.file = nil
+	}
+	b.open.Unlock()
+	if b.deleted {
+		f.doom(f.path(b.id, b.durable))
+	}
+}
+
+// Discard removes the file once nobody holds it: its message will not be sent. It does not release.
+func (b *Body) Discard() {
+	b.folder.mu.Lock()
+	defer b.folder.mu.Unlock()
+	b.deleted = true
+}
+
+// chunk is how many bytes are gathered before a write: large enough that a write costs little beside the copy.
+const chunk = 256 << 10
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
+
+// Writer takes a body as it arrives. It is not safe for concurrent use.
+type Writer struct {
+	folder  *Folder
+	id      int64
+	durable bool
+	file    fs.File
+	buf     *[]byte
+	n       int
+	off     int64
+	err     error
+}
+
+// Create begins the body of message id. A file of that name is replaced.
+func (f *Folder) Create(id int64, durable bool) (*Writer, error) {
+	file, err := f.fsys.Create(f.path(id, durable))
+	if err != nil {
+		return nil, f.broken(fmt.Errorf("large messages: create %d: %w", id, err))
+	}
+	f.mu.Lock()
+	delete(f.left, id)
+	f.mu.Unlock()
+	return &Writer{folder: f, id: id, durable: durable, file: file}, nil
+}
+
+// Write takes the next bytes. After an error the body can only be aborted.
+func (w *Writer) Write(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	total := len(p)
+	for len(p) > 0 {
+		if w.n == 0 && len(p) >= chunk {
+			if err := w.put(p[:chunk]); err != nil {
+				return total - len(p), err
+			}
+			p = p[chunk:]
+			continue
+		}
+		if w.buf == nil {
+			w.buf = buffers.Get().(*[]byte)
+		}
+		n := copy((*w.buf)[w.n:], p)
+		p = p[n:]
+		if w.n += n; w.n == chunk {
+			w.n = 0
+			if err := w.put(*w.buf); err != nil {
+				return total - len(p), err
+			}
+		}
+	}
+	return total, nil
+}
+
+// put writes a chunk and has the disk begin with it, so that the sync in the end has little left to do.
+func (w *Writer) put(p []byte) error {
+	if _, err := w.file.WriteAt(p, w.off); err != nil {
+		w.err = w.folder.broken(fmt.Errorf("large messages: write %d at %d: %w", w.id, w.off, err))
+		return w.err
+	}
+	if w.durable {
+		_ = w.file.WriteBack(w.off, int64(len(p))) // a hint
+	}
+	w.off += int64(len(p))
+	return nil
+}
+
+func (w *Writer) close() error {
+	if w.buf != nil {
+		buffers.Put(w.buf)
+		w.buf = nil
+	}
+	err := w.file.Close()
+	w.file = nil
+	return err
+}
+
+// Finish writes what is left, syncs a durable body and its name, and returns the body with one hold. After an error the file
+// is gone.
+func (w *Writer) Finish() (*Body, error) {
+	err := w.err
+	if err == nil && w.n > 0 {
+		err = w.put((*w.buf)[:w.n])
+	}
+	if err == nil && w.durable {
+		if err = w.file.Datasync(); err != nil {
+			err = w.folder.broken(fmt.Errorf("large messages: sync %d: %w", w.id, err))
+		}
+	}
+	err = errors.Join(err, w.close())
+	if err == nil && w.durable {
+		if err = w.folder.fsys.SyncDir(w.folder.dir); err != nil {
+			err = w.folder.broken(fmt.Errorf("large messages: sync %s: %w", w.folder.dir, err))
+		}
+	}
+	if err != nil {
+		w.Abort()
+		return nil, err
+	}
+	b := &Body{folder: w.folder, id: w.id, durable: w.durable, size: w.off, holds: 1}
+	// A non-durable body lives no longer than its message in memory.
+	b.deleted = !w.durable
+	w.folder.mu.Lock()
+	defer w.folder.mu.Unlock()
+	w.folder.bodies[w.id] = b
+	return b, nil
+}
+
+// Abort removes the file.
+func (w *Writer) Abort() {
+	if w.file != nil {
+		_ = w.close()
+	}
+	_ = w.folder.fsys.Remove(w.folder.path(w.id, w.durable)) // what stays is removed at the next start
+}

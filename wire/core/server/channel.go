@@ -1,0 +1,352 @@
+package server
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/saranga-mq/saranga/broker"
+	"github.com/saranga-mq/saranga/wire/buf"
+	"github.com/saranga-mq/saranga/wire/core"
+)
+
+// maxDeferred bounds the frames that wait behind a request that runs on a goroutine, in bytes; more pause the connection.
+const maxDeferred = 1 << 20
+
+// A channel is a session's channel, or channel 1 of a connection.
+type channel struct {
+	id       int64
+	s        *Server
+	sess     *broker.Session // nil on channel 1
+	window   int32           // confirmation window, -1: none
+	minLarge int             // chunk size of large bodies delivered
+
+	// executor
+	busy     atomic.Bool // a goroutine handles the channel's frames
+	exec     sync.Mutex  // guards what follows
+	deferred []byte      // frames that wait, back to back
+	paused   bool        // the connection was paused because of them
+	idle     *sync.Cond
+
+	// mu guards where the channel sends. Without a confirmation window the connection
+	// never changes and is read without it.
+	mu            sync.Mutex
+	conn          atomic.Pointer[conn]
+	confirmations core.Confirmations
+	away          bool // the connection broke: nothing is written, only kept
+	resume        bool // deliveries were on when it broke
+
+	headers []byte // of a large message whose body is coming
+	large   broker.BodyWriter
+	largeID int64
+}
+
+// confirms tells whether the channel has a confirmation window.
+func (ch *channel) confirms() bool { return ch.window != -1 && ch.sess != nil }
+
+func (ch *channel) resumable() bool {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	return ch.confirmations.Resumable()
+}
+
+// handle takes a frame of the read goroutine.
+func (ch *channel) handle(w *broker.Work, f core.Frame) error {
+	if !ch.busy.Load() {
+		if ch.sess == nil {
+			ch.start(w, f)
+			return nil
+		}
+		again, err := ch.packet(w, f)
+		if again {
+			ch.start(w, f)
+		}
+		return err
+	}
+	ch.exec.Lock()
+	if !ch.busy.Load() {
+		ch.exec.Unlock()
+		return ch.handle(w, f)
+	}
+	ch.deferred = append(ch.deferred, f.Raw...)
+	if len(ch.deferred) > maxDeferred && !ch.paused {
+		ch.paused = true
+		ch.conn.Load().tc.Pause()
+	}
+	ch.exec.Unlock()
+	return nil
+}
+
+// start handles a frame, and those that come behind it, on a goroutine that may block.
+func (ch *channel) start(w *broker.Work, f core.Frame) {
+	w.Flush() // what this session has collected comes before
+	first := append([]byte(nil), f.Raw...)
+	ch.busy.Store(true)
+	c := ch.conn.Load()
+	go func() {
+		w := ch.s.b.NewWork()
+		frames := first
+		for {
+			if err := ch.run(w, frames); err != nil {
+				c.tc.Close(err)
+			}
+			w.Flush()
+			if c.dirty.Load() {
+				c.Flush()
+			}
+			ch.exec.Lock()
+			frames = ch.deferred
+			ch.deferred = nil
+			resume := ch.paused
+			ch.paused = false
+			if len(frames) == 0 {
+				ch.busy.Store(false)
+				if ch.idle != nil {
+					ch.idle.Broadcast()
+				}
+			}
+			ch.exec.Unlock()
+			if resume {
+				c.tc.Resume()
+			}
+			if len(frames) == 0 {
+				return
+			}
+		}
+	}()
+}
+
+// run handles frames on a goroutine that may block.
+func (ch *channel) run(w *broker.Work, frames []byte) error {
+	if ch.sess != nil {
+		ch.sess.MayBlock = true
+		defer func() { ch.sess.MayBlock = false }()
+	}
+	for len(frames) > 0 {
+		f, rest, _, err := core.Split(frames, 1<<31-1)
+		if err != nil {
+			return err
+		}
+		w.Begin()
+		if ch.sess == nil {
+			err = ch.conn.Load().controlPacket(f)
+		} else {
+			_, err = ch.packet(w, f)
+			w.Flush()
+		}
+		if err != nil {
+			return err
+		}
+		frames = rest
+	}
+	return nil
+}
+
+// waitIdle waits until no goroutine handles the channel's frames.
+func (ch *channel) waitIdle() {
+	ch.exec.Lock()
+	defer ch.exec.Unlock()
+	if ch.idle == nil {
+		ch.idle = sync.NewCond(&ch.exec)
+	}
+	for ch.busy.Load() {
+		ch.idle.Wait()
+	}
+}
+
+// lock takes what guards the channel's way out and returns the connection, nil while the channel is away.
+func (ch *channel) lock() *conn {
+	if !ch.confirms() {
+		return ch.conn.Load()
+	}
+	ch.mu.Lock()
+	if ch.away {
+		return nil
+	}
+	return ch.conn.Load()
+}
+
+func (ch *channel) unlock() {
+	if ch.confirms() {
+		ch.mu.Unlock()
+	}
+}
+
+// send appends a packet.
+func (ch *channel) send(w *broker.Work, p core.Packet) {
+	ch.sendFrame(w, core.Append(nil, ch.id, p, ch.conn.Load().v()))
+}
+
+func (ch *channel) sendFrame(w *broker.Work, frame []byte) {
+	c := ch.lock()
+	if ch.confirms() && core.Counted(core.Type(frame[4]), frame[core.HeaderSize:]) {
+		ch.confirmations.Sent(frame)
+	}
+	if c != nil {
+		c.out.Lock()
+		c.out.Append(frame)
+		c.out.Unlock()
+	}
+	ch.unlock()
+	if c != nil {
+		w.Touch(c)
+	}
+}
+
+// Kinds of answers.
+const (
+	answerConfirm  uint8 = iota + 1 // nothing but the count of a confirmed packet
+	answerNull                      // NULL_RESPONSE; the request had no correlation id
+	answerNullCorr                  // NULL_RESPONSE with the request's correlation id
+	answerXA                        // SESS_XA_RESP with success
+)
+
+// answerFor makes the answer of a request.
+func (ch *channel) answerFor(kind uint8, f *core.Frame, correlation int64) broker.Answer {
+	a := broker.Answer{Kind: kind, ID: correlation}
+	if ch.confirms() && core.Counted(f.Type, f.Payload) {
+		a.Size = int32(len(f.Raw))
+	}
+	return a
+}
+
+// done is the answer of a packet that gets no response: only a channel with confirmations has to know.
+func (ch *channel) done(f *core.Frame) broker.Answer {
+	if !ch.confirms() {
+		return broker.Answer{}
+	}
+	return ch.answerFor(answerConfirm, f, 0)
+}
+
+// Answer implements broker.Client.
+func (ch *channel) Answer(w *broker.Work, a broker.Answer, err error) {
+	if err != nil && a.Kind != answerConfirm {
+		ch.fail(w, a, err)
+		return
+	}
+	if err != nil {
+		ch.s.log.Debug("a request that wants no answer failed", "remote", ch.conn.Load().RemoteAddr(), "error", err)
+	}
+	ch.confirm(w, a.Size)
+	switch a.Kind {
+	case answerNull, answerNullCorr:
+		if ch.confirms() {
+			p := core.NullResponse{CorrelationID: a.ID}
+			ch.sendFrame(w, p.Append(nil, ch.id, ch.conn.Load().v()))
+			return
+		}
+		var frame [core.HeaderSize + 8]byte
+		p := core.NullResponse{CorrelationID: a.ID}
+		ch.sendFrame(w, p.Append(frame[:0], ch.id, ch.conn.Load().v()))
+	case answerXA:
+		ch.send(w, &core.XAResponse{})
+	}
+}
+
+// fail answers with an exception: with the correlation id if the request had the field.
+func (ch *channel) fail(w *broker.Work, a broker.Answer, err error) {
+	e := broker.AsError(err)
+	if e.Code == broker.InternalError {
+		ch.s.log.Error("AMQ224016: caught exception", "session", ch.sess.Name, "remote", ch.conn.Load().RemoteAddr(), "error", err)
+	}
+	p := &core.Exception{Code: core.Code(e.Code), Message: buf.Of(e.Text)}
+	if a.Kind == answerNullCorr {
+		p.CorrelationID = buf.Of(a.ID)
+	}
+	ch.send(w, p)
+}
+
+// confirm counts a packet that is done, before its response leaves.
+func (ch *channel) confirm(w *broker.Work, size int32) {
+	if size == 0 {
+		return
+	}
+	ch.mu.Lock()
+	id, due := ch.confirmations.Received(int(size))
+	ch.mu.Unlock()
+	if due {
+		ch.sendConfirmed(w, id)
+	}
+}
+
+func (ch *channel) sendConfirmed(w *broker.Work, id int32) {
+	p := core.PacketsConfirmed{CommandID: id}
+	ch.sendFrame(w, p.Append(nil, ch.id))
+}
+
+// flushConfirmations sends a confirmation that is owed, whatever the window.
+func (ch *channel) flushConfirmations() {
+	if !ch.confirms() {
+		return
+	}
+	ch.mu.Lock()
+	id, due := ch.confirmations.Flush()
+	c := ch.conn.Load()
+	ch.mu.Unlock()
+	if due {
+		w := ch.s.b.NewWork()
+		ch.sendConfirmed(w, id)
+		w.Flush()
+		c.Flush()
+	}
+}
+
+// detach stops delivery until the client comes back.
+func (ch *channel) detach() {
+	ch.waitIdle()
+	w := ch.s.b.NewWork()
+	started := ch.sess.Started()
+	ch.sess.Stop(w)
+	ch.mu.Lock()
+	ch.away = true
+	ch.resume = started
+	ch.mu.Unlock()
+	w.Flush()
+}
+
+// giveUp makes the channel one that cannot be reattached: its client has been silent for too long.
+func (ch *channel) giveUp() {
+	ch.mu.Lock()
+	ch.confirmations = core.NewConfirmations(-1, 0)
+	ch.mu.Unlock()
+}
+
+// moveTo continues the channel on another connection, from the packet after last on.
+func (ch *channel) moveTo(c *conn, last int32) bool {
+	ch.waitIdle()
+	w := ch.s.b.NewWork()
+	ch.mu.Lock()
+	away := ch.away
+	ch.mu.Unlock()
+	if !away { // the old connection has not noticed yet that it is broken
+		ch.detach()
+	}
+	ch.mu.Lock()
+	replay, err := ch.confirmations.Replay(last)
+	if err != nil {
+		ch.mu.Unlock()
+		ch.s.log.Warn("a session cannot be reattached", "session", ch.sess.Name, "remote", c.RemoteAddr(), "error", err)
+		return false
+	}
+	old := ch.conn.Load()
+	ch.conn.Store(c)
+	ch.away = false
+	resume := ch.resume
+	response := core.Append(nil, core.ChannelSession, &core.ReattachSessionResponse{LastConfirmedCommandID: ch.confirmations.LastReceived(), Reattached: true}, c.v())
+	c.mu.Lock()
+	c.channels[ch.id] = ch
+	c.mu.Unlock()
+	c.out.Lock()
+	c.out.Append(response)
+	c.out.Append(replay)
+	c.out.Unlock()
+	ch.mu.Unlock()
+	ch.sess.Move(c.bc)
+	c.bc.SetClientID(old.bc.ClientID())
+	if resume {
+		ch.sess.Start(w)
+	}
+	w.Flush()
+	c.Flush()
+	ch.s.log.Info("a session was reattached", "session", ch.sess.Name, "from", old.RemoteAddr(), "to", c.RemoteAddr())
+	return true
+}

@@ -1,0 +1,445 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/saranga-mq/saranga/broker"
+	"github.com/saranga-mq/saranga/broker/security"
+	"github.com/saranga-mq/saranga/wire/buf"
+	"github.com/saranga-mq/saranga/wire/core"
+	"github.com/saranga-mq/saranga/wire/transport"
+)
+
+// bigFrame is the size from which a frame that is not yet complete is read into memory of its own.
+const bigFrame = 16 << 10
+
+// A conn is one client connection.
+type conn struct {
+	s   *Server
+	tc  *transport.Conn
+	out *transport.Output
+	bc  *broker.Connection
+	w   *broker.Work // of the read goroutine
+
+	plain              bool
+	anycast, multicast []string
+
+	version atomic.Int32
+	dirty   atomic.Bool
+
+	mu       sync.Mutex // guards channels against other goroutines than the reader
+	channels map[int64]*channel
+	last     *channel // the one of the last frame
+	control  *channel // channel 1
+
+	big []byte // a frame that is being read into memory of its own
+
+	stallMu sync.Mutex
+	stalled []*broker.Consumer // wait for the output to drain
+	streams map[*stream]bool   // large bodies on their way
+
+	// For the TTL, used by the wheel's goroutine alone but for ttl.
+	ttlMu     sync.Mutex
+	ttl       int64
+	lastAlive int64
+	lastRead  int64
+
+	detached atomic.Bool // the socket is gone, sessions wait for their client to come back
+	ended    atomic.Bool
+}
+
+func (c *conn) v() core.Version { return core.Version(c.version.Load()) }
+
+// Version implements Peer.
+func (c *conn) Version() core.Version { return c.v() }
+
+// RemoteAddr implements Peer.
+func (c *conn) RemoteAddr() string { return c.tc.RemoteAddr() }
+
+// Close implements Peer.
+func (c *conn) Close(reason error) { c.tc.Close(reason) }
+
+// Send implements Peer.
+func (c *conn) Send(channel int64, p core.Packet) {
+	c.send(channel, p)
+	c.out.Flush()
+}
+
+// send appends a packet of a channel that has no confirmations.
+func (c *conn) send(channel int64, p core.Packet) {
+	frame := core.Append(nil, channel, p, c.v())
+	c.out.Lock()
+	c.out.Append(frame)
+	c.out.Unlock()
+	c.dirty.Store(true)
+}
+
+// MarkDirty implements broker.Output.
+func (c *conn) MarkDirty() bool { return !c.dirty.Swap(true) }
+
+// Flush implements broker.Output.
+func (c *conn) Flush() {
+	c.dirty.Store(false)
+	c.out.Flush()
+}
+
+// Handle implements transport.Handler.
+func (c *conn) Handle(tc *transport.Conn, data []byte) (int, error) {
+	c.w.Begin()
+	rest := data
+	for len(rest) > 0 && !tc.Paused() {
+		f, after, need, err := core.Split(rest, c.s.o.MaxFrame)
+		if err != nil {
+			return len(data) - len(rest), fmt.Errorf("core: %w", err)
+		}
+		if need > 0 {
+			if need >= bigFrame {
+				if err := tc.ReadBody(need); err != nil {
+					return len(data) - len(rest), err
+				}
+			}
+			break
+		}
+		if err := c.frame(f); err != nil {
+			return len(data) - len(rest), err
+		}
+		rest = after
+	}
+	return len(data) - len(rest), nil
+}
+
+// Body implements transport.BodyHandler.
+func (c *conn) Body(_ *transport.Conn, n int) ([]byte, error) {
+	if cap(c.big) < n {
+		c.big = make([]byte, n)
+	}
+	c.big = c.big[:n]
+	return c.big, nil
+}
+
+// Filled implements transport.BodyHandler.
+func (c *conn) Filled(*transport.Conn) error {
+	c.w.Begin()
+	f, _, need, err := core.Split(c.big, c.s.o.MaxFrame)
+	if err != nil || need > 0 {
+		return fmt.Errorf("core: frame of %d bytes: %w", len(c.big), err)
+	}
+	err = c.frame(f)
+	if len(c.big) > 256<<10 {
+		c.big = nil // an idle connection keeps no large buffer
+	}
+	return err
+}
+
+// EndOfBatch implements transport.Handler.
+func (c *conn) EndOfBatch(*transport.Conn) {
+	c.w.Flush()
+	if c.dirty.Load() {
+		c.Flush()
+	}
+}
+
+// Drained implements transport.Handler.
+func (c *conn) Drained(*transport.Conn) {
+	c.stallMu.Lock()
+	stalled := c.stalled
+	c.stalled = nil
+	for st := range c.streams {
+		st.poke()
+	}
+	c.stallMu.Unlock()
+	if len(stalled) == 0 {
+		return
+	}
+	w := c.s.b.NewWork()
+	for _, k := range stalled {
+		k.Ready(w)
+	}
+	w.Flush()
+}
+
+// stall notes that a consumer waits for room in the output. Called with the output's lock held.
+func (c *conn) stall(k *broker.Consumer) {
+	c.stallMu.Lock()
+	c.stalled = append(c.stalled, k)
+	c.stallMu.Unlock()
+}
+
+// Closed implements transport.Handler.
+func (c *conn) Closed(_ *transport.Conn, err error) {
+	c.stallMu.Lock()
+	for st := range c.streams {
+		st.stop()
+	}
+	c.stallMu.Unlock()
+	keep := false
+	for _, ch := range c.sessions() {
+		if ch.window > 0 && ch.resumable() {
+			keep = true
+		}
+	}
+	if keep && c.s.b.Started() {
+		c.detached.Store(true)
+		for _, ch := range c.sessions() {
+			ch.detach()
+		}
+		c.w.Flush()
+		c.s.log.Debug("a connection broke; its sessions wait for the client to come back", "remote", c.RemoteAddr(), "reason", err)
+		return
+	}
+	c.end(true)
+}
+
+// end closes everything that the connection had.
+func (c *conn) end(lost bool) {
+	if !c.ended.CompareAndSwap(false, true) {
+		return
+	}
+	c.s.forget(c)
+	for _, ch := range c.sessions() {
+		ch.waitIdle()
+		c.s.unregister(ch)
+	}
+	c.control.waitIdle()
+	c.bc.End(c.s.b.NewWork(), lost)
+	for _, h := range c.s.handlers {
+		h.Gone(c)
+	}
+}
+
+func (c *conn) sessions() []*channel {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]*channel, 0, len(c.channels))
+	for _, ch := range c.channels {
+		out = append(out, ch)
+	}
+	return out
+}
+
+// checkTTL ends the connection when nothing has come for its TTL.
+func (c *conn) checkTTL(now int64) {
+	c.ttlMu.Lock()
+	read := c.tc.BytesRead()
+	if read != c.lastRead && !c.detached.Load() {
+		c.lastRead, c.lastAlive = read, now
+	}
+	ttl := c.ttl
+	dead := ttl >= 0 && now >= c.lastAlive+ttl
+	c.ttlMu.Unlock()
+	if !dead {
+		if !c.detached.Load() {
+			for _, ch := range c.sessions() {
+				ch.flushConfirmations()
+			}
+		}
+		return
+	}
+	c.s.log.Warn("AMQ222061: Client connection failed, clearing up resources for session", "remote", c.RemoteAddr(), "ttl_ms", ttl)
+	if c.detached.Load() {
+		go c.end(true)
+		return
+	}
+	c.ttlMu.Lock()
+	c.lastAlive = now // once
+	c.ttlMu.Unlock()
+	for _, ch := range c.sessions() {
+		ch.giveUp()
+	}
+	c.tc.Close(fmt.Errorf("nothing was received for %d ms, the connection's TTL", ttl))
+}
+
+func (c *conn) setTTL(ttl int64) {
+	if c.s.o.TTLOverride != -1 {
+		return
+	}
+	c.ttlMu.Lock()
+	c.ttl = ttl
+	c.ttlMu.Unlock()
+	if ttl > 0 {
+		c.tc.SetStallTimeout(max(millis(ttl), transport.DefaultStallTimeout))
+	}
+}
+
+// frame handles one frame.
+func (c *conn) frame(f core.Frame) error {
+	if f.Channel >= core.FirstSessionChannel {
+		ch := c.last
+		if ch == nil || ch.id != f.Channel {
+			c.mu.Lock()
+			ch = c.channels[f.Channel]
+			c.mu.Unlock()
+			if ch == nil {
+				if !f.Type.Known() {
+					return fmt.Errorf("core: %w %d", core.ErrUnknownPacket, int8(f.Type))
+				}
+				return nil // no channel of that id: dropped, as Artemis does
+			}
+			c.last = ch
+		}
+		return ch.handle(c.w, f)
+	}
+	if h := c.s.handlers[f.Channel]; h != nil {
+		return h.HandleFrame(c, f)
+	}
+	switch f.Channel {
+	case core.ChannelPing:
+		return c.ping(f)
+	case core.ChannelSession:
+		return c.control.handle(c.w, f)
+	}
+	if !f.Type.Known() {
+		return fmt.Errorf("core: %w %d", core.ErrUnknownPacket, int8(f.Type))
+	}
+	return nil
+}
+
+// ping handles channel 0.
+func (c *conn) ping(f core.Frame) error {
+	p, err := core.Decode(f.Type, f.Payload, c.v())
+	if err != nil {
+		return err
+	}
+	switch p := p.(type) {
+	case *core.Ping:
+		c.setTTL(p.TTL)
+		c.send(core.ChannelPing, p)
+	case *core.SubscribeTopology:
+		if p.Form == core.TypeSubscribeTopologyV2 {
+			c.version.Store(int32(p.ClientVersion))
+		}
+		c.topology()
+	}
+	return nil
+}
+
+// topology tells the nodes of the cluster: this one.
+func (c *conn) topology() {
+	form := c.v().TopologyForm()
+	if form == core.TypeClusterTopologyV3 {
+		form = core.TypeClusterTopologyV2 // what an acceptor without a cluster connection sends
+	}
+	c.send(core.ChannelPing, &core.ClusterTopology{Form: form, NodeID: c.s.o.NodeID, UniqueEventID: c.s.b.Wheel().Now(), Last: true, ServerVersion: core.VersionCurrent})
+}
+
+// controlPacket handles channel 1, on a goroutine that may block.
+func (c *conn) controlPacket(f core.Frame) error {
+	p, err := core.Decode(f.Type, f.Payload, c.v())
+	if err != nil {
+		return err
+	}
+	switch p := p.(type) {
+	case *core.CreateSession:
+		c.createSession(p)
+	case *core.ReattachSession:
+		c.reattach(p)
+	case *core.CheckForFailover:
+		c.send(core.ChannelSession, &core.CheckForFailoverReply{OK: true})
+	case *core.CreateQueue, *core.CreateQueueV2:
+		c.s.log.Warn("a client asked for a queue outside a session, which is ignored", "remote", c.RemoteAddr())
+	}
+	return nil
+}
+
+// exception sends an error on channel 1, which never has a correlation id.
+func (c *conn) exception(code core.Code, text string) {
+	c.send(core.ChannelSession, &core.Exception{Code: code, Message: buf.Of(text)})
+}
+
+// createSession opens a session (core-protocol §4.4).
+func (c *conn) createSession(p *core.CreateSession) {
+	if !p.Version.Compatible() {
+		c.exception(core.Code(broker.IncompatibleVersions), "AMQ229033: Server and client versions incompatible")
+		return
+	}
+	if !c.s.b.Started() {
+		c.exception(core.Code(broker.SessionCreationRejected), "AMQ229107: Server not started")
+		return
+	}
+	if c.version.CompareAndSwap(0, int32(p.Version)); c.v() != p.Version {
+		c.s.log.Warn("a session was created with another version than its connection's, which stays", "remote", c.RemoteAddr(), "session_version", p.Version, "connection_version", c.v())
+	}
+	if p.ClientID.Valid && p.ClientID.V != "" {
+		c.bc.SetClientID(p.ClientID.V)
+	}
+	who, err := c.s.o.Login(security.Credentials{User: p.User.V, Password: p.Password.V, PeerCertificates: c.tc.PeerCertificates(), Remote: c.RemoteAddr()})
+	if err != nil {
+		var auth *security.AuthenticationError
+		if errors.As(err, &auth) {
+			c.exception(core.Code(broker.SecurityException), auth.Error())
+			c.s.log.Warn("AMQ222216: Security problem while authenticating: "+auth.Error(), "cause", auth.Cause)
+			return
+		}
+		c.s.log.Error("login failed", "remote", c.RemoteAddr(), "error", err)
+		c.exception(core.Code(broker.InternalError), "")
+		return
+	}
+	c.tc.Authenticated()
+	c.tc.SetMaxFrame(c.s.o.MaxFrame)
+	if p.ChannelID < core.FirstSessionChannel {
+		c.exception(core.Code(broker.IllegalState), fmt.Sprintf("channel %d is reserved", p.ChannelID))
+		return
+	}
+	ch := &channel{id: p.ChannelID, s: c.s, window: p.ConfirmationWindowSize, minLarge: int(max(p.MinLargeMessageSize, 1024)), confirmations: core.NewConfirmations(p.ConfirmationWindowSize, c.s.o.ResendCache)}
+	sess, err := c.bc.NewSession(broker.SessionOptions{Name: p.Name, Principal: who, Client: ch, AutoCommitSends: p.AutoCommitSends, AutoCommitAcks: p.AutoCommitAcks,
+		PreAcknowledge: p.PreAcknowledge, XA: p.XA, DefaultAddress: p.DefaultAddress.V})
+	if err != nil {
+		e := broker.AsError(err)
+		c.exception(core.Code(e.Code), e.Text)
+		return
+	}
+	ch.conn.Store(c)
+	ch.sess = sess
+	c.mu.Lock()
+	c.channels[ch.id] = ch
+	c.mu.Unlock()
+	c.s.register(ch)
+	c.send(core.ChannelSession, &core.CreateSessionResponse{ServerVersion: core.VersionCurrent})
+}
+
+// reattach moves a session of a broken connection to this one (core-protocol §4.7).
+func (c *conn) reattach(p *core.ReattachSession) {
+	refuse := func() {
+		c.send(core.ChannelSession, &core.ReattachSessionResponse{LastConfirmedCommandID: -1})
+	}
+	ch := c.s.channel(p.Name)
+	if ch == nil {
+		refuse()
+		return
+	}
+	if !ch.resumable() {
+		old := ch.conn.Load()
+		if old.detached.Load() {
+			old.end(true)
+		} else {
+			old.tc.Close(errors.New("the client came back on another connection, and the session cannot be taken along"))
+		}
+		refuse()
+		return
+	}
+	old := ch.conn.Load()
+	if old == c {
+		refuse()
+		return
+	}
+	if !old.detached.Load() {
+		old.tc.Close(errors.New("the client came back on another connection"))
+	}
+	c.version.CompareAndSwap(0, old.version.Load())
+	if !ch.moveTo(c, p.LastConfirmedCommandID) {
+		refuse()
+		return
+	}
+	c.tc.Authenticated()
+	c.tc.SetMaxFrame(c.s.o.MaxFrame)
+	old.mu.Lock()
+	delete(old.channels, ch.id)
+	left := len(old.channels)
+	old.mu.Unlock()
+	if left == 0 && old.detached.Load() {
+		go old.end(true)
+	}
+}
