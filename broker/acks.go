@@ -31,6 +31,9 @@ func (s *Session) CreateConsumer(w *Work, o ConsumerOptions) (*Consumer, error) 
 		return nil, err
 	}
 	f, err := parseFilter(o.Filter)
+	if err == nil && f == nil && o.Filter != "" {
+		err = errFilter(o.Filter) // blanks
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +45,11 @@ func (s *Session) CreateConsumer(w *Work, o ConsumerOptions) (*Consumer, error) 
 	s.mu.Lock()
 	s.consumers[o.ID] = c
 	s.mu.Unlock()
-	s.b.notify("CONSUMER_CREATED", s.consumerProps(c)...)
+	props := append(s.consumerProps(c), Prop{"_AMQ_ValidatedUser", s.Principal.User}, Prop{"_AMQ_CertSubjectDN", "unavailable"})
+	if f := c.Filter(); f != "" {
+		props = append(props, Prop{"_AMQ_FilterString", f})
+	}
+	s.b.notify("CONSUMER_CREATED", props...)
 	return c, nil
 }
 
@@ -50,10 +57,7 @@ func (s *Session) consumerProps(c *Consumer) []Prop {
 	q := c.Queue
 	props := []Prop{{"_AMQ_Address", q.address.name}, {"_AMQ_ClusterName", q.cfg.Name + s.b.opts.NodeID}, {"_AMQ_RoutingName", q.cfg.Name},
 		{"_AMQ_Distance", int32(0)}, {"_AMQ_ConsumerCount", int32(q.Counts().Consumers)}, {"_AMQ_User", s.Principal.User},
-		{"_AMQ_RemoteAddress", s.Conn.Remote}, {"_AMQ_SessionName", s.Name}, {"_AMQ_ConsumerName", c.Sequence}}
-	if c.filter != nil {
-		props = append(props, Prop{"_AMQ_FilterString", c.filter.String()})
-	}
+		{"_AMQ_RemoteAddress", s.Conn.Remote}, {"_AMQ_SessionName", s.Name}, {"_AMQ_ConsumerName", c.ID}}
 	return props
 }
 
@@ -75,7 +79,7 @@ func (s *Session) removeConsumer(w *Work, c *Consumer, lost bool) {
 	s.mu.Unlock()
 	q := c.Queue
 	q.removeConsumer(w, c, lost)
-	s.b.notify("CONSUMER_CLOSED", s.consumerProps(c)...)
+	s.b.notify("CONSUMER_CLOSED", append(s.consumerProps(c), Prop{"_AMQ_FilterString", nil})...)
 	if q.cfg.Transient && q.Counts().Consumers == 0 && !c.Browse {
 		w.settle()
 		err := s.b.DeleteQueue(w, q.cfg.Name, DeleteQueueOptions{CheckConsumers: true, AutoDeleteAddress: true})
@@ -106,10 +110,7 @@ func (s *Session) Acknowledge(w *Work, consumer, id int64, cumulative bool, a An
 		s.Done(w, a, nil)
 		return
 	}
-	var tx *Tx
-	if !s.AutoCommitAcks || s.tx != nil && s.tx.xid != nil {
-		tx = s.transaction()
-	}
+	tx := s.ackTx()
 	q := c.Queue
 	q.mu.Lock()
 	last := c.given.find(id)
@@ -169,8 +170,8 @@ func (s *Session) Acknowledge(w *Work, consumer, id int64, cumulative bool, a An
 }
 
 func (s *Session) ackFailed(w *Work, err *Error, a Answer) {
-	if !s.AutoCommitAcks {
-		s.transaction().fail(err)
+	if tx := s.ackTx(); tx != nil {
+		tx.fail(err)
 	}
 	s.Done(w, a, err)
 }

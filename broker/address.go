@@ -27,6 +27,7 @@ type Address struct {
 
 	bindings []Binding // in order of creation
 	paused   atomic.Bool
+	blocked  atomic.Bool // an operator gives producers no credits
 	settings atomic.Pointer[config.AddressSettings]
 	account  Account
 	dups     *duplicates
@@ -280,9 +281,23 @@ func (b *Broker) fill(name string, r *route, s *send, want message.RoutingType) 
 	if s.queues == nil {
 		s.queues = s.one[:0]
 	}
+	if q := r.simple; q != nil {
+		if want != message.Unspecified && want != q.Routing() {
+			return nil
+		}
+		if q.enter() {
+			if q.takesNew() {
+				s.add(q)
+			} else {
+				q.incoming.Add(-1)
+			}
+			return nil
+		}
+		r = b.route(name) // it is being deleted
+	}
 	for {
-		x := routing{b: b, send: s}
-		if b.along(&x, r, want) {
+		x := &routing{b: b, send: s}
+		if b.along(x, r, want) {
 			return x.err
 		}
 		s.giveBack()

@@ -605,7 +605,7 @@ func (q *Queue) DurableCounts() DurableCounts {
 	for _, r := range q.scheduled.refs {
 		d.Scheduled++
 		d.ScheduledSize += r.Msg.PersistentSize()
-		if stored(q, &r.Ref) {
+		if stored(q, r.Ref) {
 			d.DurableSch++
 			d.DurableSchSize += r.Msg.PersistentSize()
 		}
@@ -613,7 +613,7 @@ func (q *Queue) DurableCounts() DurableCounts {
 	for _, l := range q.consumers {
 		for _, c := range l.list {
 			for i := range c.given.n {
-				if r := c.given.at(i); stored(q, r) {
+				if r := c.given.at(i); stored(q, *r) {
 					d.Delivering++
 					d.DeliveringSize += r.Msg.PersistentSize()
 				}
@@ -716,3 +716,135 @@ func (p *Publisher) wait() error {
 
 // Bound tells whether a message sent to that address would reach anybody.
 func (b *Broker) Bound(address string) bool { return !b.route(address).empty() }
+
+// Sync waits until everything appended so far is stored and has had its effect.
+func (b *Broker) Sync() error { return b.NewWork().sync() }
+
+// OutstandingSize is the size of the messages delivered and not acknowledged, in bytes.
+func (c *Consumer) OutstandingSize() int64 {
+	c.Queue.mu.Lock()
+	defer c.Queue.mu.Unlock()
+	n := int64(0)
+	for i := range c.given.n {
+		n += c.given.at(i).Msg.PersistentSize()
+	}
+	return n
+}
+
+// Block gives producers of an address no more credits, or lets them have some again. It reports whether that changed
+// something.
+func (b *Broker) Block(a *Address, on bool) bool {
+	changed := a.blocked.Swap(on) != on
+	if changed && !on {
+		b.pokeGranter()
+	}
+	return changed
+}
+
+// Blocked tells whether an operator has blocked the address.
+func (a *Address) Blocked() bool { return a.blocked.Load() }
+
+// ReplaceDivert changes a divert; its address stays. No message is missed or diverted twice meanwhile.
+func (b *Broker) ReplaceDivert(cfg DivertConfig) error {
+	b.admin.Lock()
+	defer b.admin.Unlock()
+	f, err := parseFilter(cfg.Filter)
+	if err != nil {
+		return err
+	}
+	b.mu.RLock()
+	old := b.diverts[cfg.Name]
+	b.mu.RUnlock()
+	if old == nil {
+		return errorf(DivertDoesNotExist, "AMQ229223: Divert %s does not exist", cfg.Name)
+	}
+	cfg.Address = old.cfg.Address
+	if err := b.configs.StoreConfig(StoredConfig{Kind: DivertConfigKind, Key: cfg.Name, Divert: cfg}); err != nil {
+		return err
+	}
+	if a := b.Address(cfg.Address); a != nil {
+		b.swapDivert(old, &Divert{b: b, cfg: cfg, filter: f, stored: true}, a)
+	}
+	return nil
+}
+
+// PreparedAcks is how many messages of a queue were acknowledged in prepared transactions.
+func (b *Broker) PreparedAcks(q *Queue) int {
+	n := 0
+	b.eachPrepared(func(_ Xid, tx *Tx) {
+		for _, k := range tx.acks {
+			if k.queue == q {
+				n++
+			}
+		}
+	})
+	return n
+}
+
+// PreparedMessages calls visit for each message that a prepared branch sends or acknowledges. m is held for the length of
+// the call; no lock is.
+func (b *Broker) PreparedMessages(x Xid, visit func(sent bool, m *message.Message)) {
+	var sent, acked []*message.Message
+	b.eachPrepared(func(y Xid, tx *Tx) {
+		if y != x {
+			return
+		}
+		for i := range tx.sends {
+			tx.sends[i].msg.Retain()
+			sent = append(sent, tx.sends[i].msg)
+		}
+		for _, k := range tx.acks {
+			k.ref.Msg.Retain()
+			acked = append(acked, k.ref.Msg)
+		}
+	})
+	for _, m := range sent {
+		visit(true, m)
+		m.Release()
+	}
+	for _, m := range acked {
+		visit(false, m)
+		m.Release()
+	}
+}
+
+func (b *Broker) eachPrepared(visit func(Xid, *Tx)) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for x, tx := range b.xas {
+		tx.mu.Lock()
+		if tx.prepared {
+			visit(x, tx)
+		}
+		tx.mu.Unlock()
+	}
+}
+
+// Opened is how many connections and sessions there have been since the broker was made.
+func (b *Broker) Opened() (connections, sessions int64) {
+	return b.openedConnections.Load(), b.openedSessions.Load()
+}
+
+// AddressMatches tells whether a pattern with the broker's wildcards, or a name, covers an address.
+func (b *Broker) AddressMatches(pattern, address string) bool {
+	return pattern == address || b.matchesWild(pattern, address)
+}
+
+// Detach takes a consumer away from its client, which is told: what it had goes back to the queue.
+func (b *Broker) Detach(c *Consumer) {
+	w := b.NewWork()
+	c.Session.removeConsumer(w, c, false)
+	w.settle()
+	c.sink.QueueGone(c)
+	w.Flush()
+}
+
+// PermissionsChanged makes sessions ask for permissions again that they were granted before.
+func (b *Broker) PermissionsChanged() {
+	b.mu.Lock()
+	b.changed()
+	b.mu.Unlock()
+}
+
+// Notify reports something that happened outside the engine.
+func (b *Broker) Notify(kind string, props ...Prop) { b.notify(kind, props...) }

@@ -46,6 +46,7 @@ type Options struct {
 	// Manage handles a message sent to the management address; it may take long.
 	Manage    func(s *Session, m *message.Message)
 	OnFailure func(error) // the store failed: stop
+	Limits    func(user string) Limits
 	Live      func() bool // is this node still the live one? asked when an answer leaves; nil: always
 
 	ManagementAddress             string
@@ -95,21 +96,23 @@ type Broker struct {
 	epoch  atomic.Uint64 // grows with every change of bindings
 	routes sync.Map      // name -> *route
 
-	total         Account
-	diskFull      atomic.Bool
-	shrunk        chan struct{}
-	warned        sync.Map
-	consumerSeq   atomic.Int64
-	started       atomic.Bool
-	stopping      atomic.Bool
-	failed        atomic.Pointer[error]
-	background    sync.WaitGroup
-	ctx           context.Context
-	cancel        context.CancelFunc
-	totalSent     atomic.Int64
-	totalReceived atomic.Int64
-	startTime     int64
-	storedConfigs []StoredConfig
+	total                             Account
+	diskFull                          atomic.Bool
+	shrunk                            chan struct{}
+	warned                            sync.Map
+	consumerSeq                       atomic.Int64
+	producerSeq                       atomic.Int64
+	openedConnections, openedSessions atomic.Int64
+	started                           atomic.Bool
+	stopping                          atomic.Bool
+	failed                            atomic.Pointer[error]
+	background                        sync.WaitGroup
+	ctx                               context.Context
+	cancel                            context.CancelFunc
+	totalSent                         atomic.Int64
+	totalReceived                     atomic.Int64
+	startTime                         int64
+	configs                           configStore
 }
 
 // New makes a broker. Load and Start follow.
@@ -128,6 +131,7 @@ func New(o Options) *Broker {
 		connections: map[string]*Connection{}, sessions: map[string]*Session{}, xas: map[Xid]*Tx{}, heuristics: map[Xid]heuristic{},
 		shrunk: make(chan struct{}, 1),
 	}
+	b.configs.Store = o.Store
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.storeWork = &Work{b: b, stored: true}
 	b.movers.b = b
@@ -148,7 +152,7 @@ func (b *Broker) Wheel() *timers.Wheel { return b.wheel }
 func (b *Broker) Options() *Options { return &b.opts }
 
 // Store returns the broker's store.
-func (b *Broker) Store() Store { return b.store }
+func (b *Broker) Store() Store { return &b.configs }
 
 // Log is the broker's logger.
 func (b *Broker) Log() hclog.Logger { return b.log }
@@ -258,6 +262,9 @@ func (b *Broker) drain() {
 	}
 }
 
+// Done is closed when the broker stops.
+func (b *Broker) Done() <-chan struct{} { return b.ctx.Done() }
+
 // Total is the account over all addresses.
 func (b *Broker) Total() *Account { return &b.total }
 
@@ -354,6 +361,14 @@ type Notification struct {
 type Prop struct {
 	Name  string
 	Value any
+}
+
+// textOrNull is a text as a property that is null when there is none.
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
 }
 
 func (b *Broker) notify(kind string, props ...Prop) {

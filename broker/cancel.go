@@ -42,8 +42,7 @@ func (q *Queue) addConsumer(w *Work, c *Consumer) error {
 		q.hold = q.cfg.GroupRebalancePauseDisp && q.delivering > 0
 	}
 	q.rescan()
-	q.deliver(w) // it may satisfy consumers-before-dispatch
-	return nil
+	return nil // it may satisfy consumers-before-dispatch, which the next delivery sees: credit is yet to come
 }
 
 // removeConsumer detaches a consumer and puts back what it had. lost: its connection failed, so that the deliveries
@@ -134,7 +133,7 @@ func (q *Queue) cancel(w *Work, refs []Ref, kind cancelKind, record bool) {
 		if kind == cancelRollback && s.RedeliveryDelay > 0 && !q.cfg.Internal {
 			at := w.Now + redeliveryDelay(s.RedeliveryDelay.Milliseconds(), s.RedeliveryMultiplier, s.RedeliveryCollisionAvoidance, s.MaxRedeliveryDelay.Milliseconds(), r.Count)
 			if max := q.b.maxRedeliveryRecords; max < 0 || int(r.Count) <= max {
-				q.b.backings[r.from].Schedule(w, q, &r, at)
+				q.b.backings[r.from].Schedule(w, q, r, at)
 			}
 			r.flags |= refScheduled
 			q.holdUntil(r, at)
@@ -157,7 +156,7 @@ func (q *Queue) saveCount(w *Work, r *Ref) {
 	if max := q.b.maxRedeliveryRecords; max >= 0 && int(r.Count) > max {
 		return
 	}
-	q.b.backings[r.from].Count(w, q, r)
+	q.b.backings[r.from].Count(w, q, *r)
 	r.saved = int16(min(r.Count, math.MaxInt16))
 }
 

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/saranga-mq/saranga/broker/config"
@@ -60,7 +61,7 @@ func (b *Broker) full(a *Address, s *config.AddressSettings) bool {
 	if n := s.MaxSizeMessages; n >= 0 && a.account.Messages() >= n {
 		return true
 	}
-	return b.totalFull() || b.diskFull.Load()
+	return b.totalFull() || b.diskFull.Load() && s.DiskFullPolicy != config.DiskFullDrop
 }
 
 // totalFull tells whether all addresses together are at the limit.
@@ -74,14 +75,30 @@ func (b *Broker) totalFull() bool {
 
 // SetDiskFull tells that the disk is above its limit, or below again.
 func (b *Broker) SetDiskFull(full bool) {
-	if b.diskFull.Swap(full) != full && !full {
-		b.pokeGranter()
+	if b.diskFull.Swap(full) == full {
+		return
 	}
+	b.warned.Range(func(k, _ any) bool { // the next time is worth telling again
+		if strings.HasPrefix(k.(string), "disk\x00") {
+			b.warned.Delete(k)
+		}
+		return true
+	})
+	b.pokeGranter()
 }
 
 // refuses applies the address-full policy to a message about to be sent: an error for FAIL, drop for DROP. BLOCK, and
 // PAGE until paging is built, take what was sent in spite of it: they withhold credits.
 func (b *Broker) refuses(a *Address, s *config.AddressSettings) (drop bool, err error) {
+	if b.diskFull.Load() {
+		switch s.DiskFullPolicy {
+		case config.DiskFullFail:
+			return false, errAddressFull(a.name)
+		case config.DiskFullDrop:
+			b.warnOnce("disk", a.name, "the disk is full and disk-full-policy is DROP: messages sent to the address are dropped", "address", a.name)
+			return true, nil
+		}
+	}
 	if s.AddressFullPolicy == config.FullBlock || !b.full(a, s) {
 		return false, nil
 	}
@@ -101,7 +118,8 @@ func (b *Broker) refuses(a *Address, s *config.AddressSettings) (drop bool, err 
 }
 
 // RequestCredits asks for room to send to an address. grant is called when there is, at once or later, from any goroutine
-// with no lock held. failed: the address is full and its policy is FAIL; grant is called all the same when there is room.
+// with no lock held. failed: the address or the disk is full and the policy for that is FAIL; grant is called all the same
+// when there is room.
 func (s *Session) RequestCredits(name string, grant func()) (r *CreditRequest, failed bool) {
 	b := s.b
 	a := b.Address(bareAddress(name))
@@ -110,7 +128,7 @@ func (s *Session) RequestCredits(name string, grant func()) (r *CreditRequest, f
 		return nil, false
 	}
 	st := a.Settings()
-	if st.AddressFullPolicy == config.FullDrop && !b.diskFull.Load() || !b.full(a, st) {
+	if st.AddressFullPolicy == config.FullDrop && !b.diskFull.Load() && !a.Blocked() || !b.full(a, st) && !a.Blocked() {
 		grant()
 		return nil, false
 	}
@@ -120,9 +138,15 @@ func (s *Session) RequestCredits(name string, grant func()) (r *CreditRequest, f
 	a.credit.mu.Lock()
 	a.credit.wait = append(a.credit.wait, r)
 	a.credit.mu.Unlock()
-	b.warnOnce("block", a.name, "AMQ222183: blocking message production on address; size is at the maximum", "address", a.name, "bytes", a.account.Bytes(), "total", b.total.Bytes())
+	fails := st.AddressFullPolicy == config.FullFail
+	if b.diskFull.Load() {
+		fails = fails || st.DiskFullPolicy == config.DiskFullFail
+		b.warnOnce("disk", a.name, "AMQ222212: the disk is full: message production is blocked on the address and its clients wait", "address", a.name)
+	} else {
+		b.warnOnce("block", a.name, "AMQ222183: blocking message production on address; size is at the maximum", "address", a.name, "bytes", a.account.Bytes(), "total", b.total.Bytes())
+	}
 	b.pokeGranter() // it may have emptied meanwhile
-	return r, st.AddressFullPolicy == config.FullFail
+	return r, fails
 }
 
 // pokeGranter wakes the granter; it never blocks.
@@ -144,7 +168,7 @@ func (b *Broker) granter() {
 		for _, a := range b.Addresses() {
 			for {
 				a.credit.mu.Lock()
-				if len(a.credit.wait) == 0 || b.full(a, a.Settings()) {
+				if len(a.credit.wait) == 0 || b.full(a, a.Settings()) || a.Blocked() {
 					a.credit.mu.Unlock()
 					break
 				}

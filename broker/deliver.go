@@ -138,7 +138,7 @@ func (q *Queue) hand(w *Work, b *budget, c *Consumer, r *Ref) bool {
 		return true
 	}
 	if q.b.persistCountFirst && given.Msg.IsDurable() {
-		q.b.backings[given.from].Count(w, q, &given)
+		q.b.backings[given.from].Count(w, q, given)
 	}
 	if given.flags&refHeld == 0 {
 		q.delivering++

@@ -45,6 +45,9 @@ func (d *Divert) Route(x *routing, m *message.Message) bool {
 		x.err = errorf(IllegalState, "divert %s: more than %d diverts in a row; do they lead in a circle?", d.cfg.Name, maxDiverts)
 		return true
 	}
+	if m.ID() == 0 {
+		m.SetID(d.b.store.NextID()) // the copy names it
+	}
 	edit := m.Edit()
 	forward := d.cfg.ForwardAddress
 	edit.Address = &forward
@@ -58,6 +61,7 @@ func (d *Divert) Route(x *routing, m *message.Message) bool {
 		edit.Remove(func(name string) bool { return name == message.PropRoutingType })
 	}
 	edit.Set(message.PropOrigAddress, m.Address())
+	edit.Set(message.PropOrigQueue, d.cfg.Name)
 	edit.Set(message.PropOrigMessageID, m.ID())
 	if rt := m.RoutingType(); rt != message.Unspecified {
 		edit.Set(message.PropOrigRoutingType, int8(rt))

@@ -73,11 +73,13 @@ type script struct {
 	owners  map[string]string // consumer -> session
 	seen    map[string]int
 	trace   []string
+	posted  map[string]int64
+	told    map[string][]string
 }
 
 func runCase(t *testing.T, lines []line) {
 	s := &script{t: t, clients: map[string]*brokertest.Client{}, sinks: map[string]*brokertest.Sink{}, owners: map[string]string{},
-		seen: map[string]int{}}
+		seen: map[string]int{}, posted: map[string]int64{}, told: map[string][]string{}}
 	for _, l := range lines {
 		command, want, observed := strings.Cut(l.text, "=>")
 		want = strings.TrimSpace(want)
@@ -238,6 +240,9 @@ func outcome(err error) string {
 	if errors.As(err, &x) {
 		return fmt.Sprintf("xa %d", x.Code)
 	}
+	if e := broker.AsError(err); e.Code != broker.InternalError {
+		return fmt.Sprintf("error %d", e.Code)
+	}
 	return "error " + err.Error()
 }
 
@@ -302,6 +307,10 @@ func (s *script) do(words []string) (string, func()) {
 		return outcome(b.DeleteAddress(w, arg(0), a.has("force"))), nil
 	case "queue":
 		return s.createQueue(arg(0), a), nil
+	case "tempqueue":
+		cfg := b.DefaultQueue(arg(0), arg(0))
+		cfg.Durable, cfg.Temporary, cfg.AutoCreated = false, true, true
+		return outcome(s.client(a.get("s", "s")).CreateQueue(cfg, broker.CreateOptions{AutoCreateAddress: true})), nil
 	case "update":
 		var u broker.QueueUpdate
 		v := reflect.ValueOf(&u).Elem()
@@ -401,7 +410,11 @@ func (s *script) do(words []string) (string, func()) {
 		}
 		return strings.Join(b.Info(x).Queues, " "), look
 	case "stored":
-		return fmt.Sprintf("%d messages %d orphans", b.Store.Messages(), b.Store.Orphans()), look
+		text := fmt.Sprintf("%d messages %d orphans", b.Store.Messages(), b.Store.Orphans())
+		if n := b.Store.BodyCount(); n > 0 {
+			text += fmt.Sprintf(" %d bodies", n)
+		}
+		return text, look
 	case "scan":
 		for range max(1, s.num(a.get("times", "1"))) {
 			switch arg(0) {
@@ -432,6 +445,24 @@ func (s *script) do(words []string) (string, func()) {
 		return s.credits(arg(0)), nil
 	case "disk":
 		b.SetDiskFull(a.has("full"))
+	case "post":
+		s.post(arg(0), a)
+	case "postcommit":
+		c := s.client(arg(0))
+		c.Act(func(w *broker.Work) { c.Commit(w, s.next(arg(0))) })
+	case "postack":
+		c, k := s.client(s.owners[arg(0)]), s.sink(arg(0))
+		c.Act(func(w *broker.Work) { c.Acknowledge(w, k.ID, s.id(k, arg(1)), true, s.next(s.owners[arg(0)])) })
+	case "answers":
+		return s.answered(arg(0)), func() { delete(s.told, arg(0)) }
+	case "nospace":
+		refuse := func([]broker.Op) error { return broker.ErrNoSpace }
+		if a.has("end") {
+			refuse = nil
+		}
+		b.Store.FailAppend(refuse)
+	case "fail":
+		b.Store.Fail(errors.New("the disk is gone"))
 	case "hold":
 		b.Store.Hold()
 	case "tell":
@@ -583,6 +614,47 @@ func (s *script) texts(words []string) []string {
 	return out
 }
 
+// next is the answer of the next request that is not waited for; they count from 1 in each session.
+func (s *script) next(session string) broker.Answer {
+	s.posted[session]++
+	return broker.Answer{Kind: 2, ID: s.posted[session]}
+}
+
+// post sends without waiting for the answer.
+func (s *script) post(address string, a args) {
+	routing := message.Anycast
+	session := a.get("s", "s")
+	c := s.client(session)
+	for _, text := range a.plain[1:] {
+		if text == "transient" {
+			continue
+		}
+		m := brokertest.Text(address, text, routing)
+		m.Durable = !a.has("transient")
+		built, err := s.b.Pool().Build(m)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		c.Act(func(w *broker.Work) {
+			if err := c.Session.Send(w, built, broker.SendOptions{Routing: message.Unspecified, Answer: s.next(session)}); err != nil {
+				s.t.Fatal(err)
+			}
+		})
+	}
+}
+
+// answered shows which of those have been answered since the last time.
+func (s *script) answered(session string) string {
+	for _, x := range s.client(session).Answers() {
+		text := fmt.Sprint(x.ID)
+		if x.Err != nil {
+			text += "/" + outcome(x.Err)
+		}
+		s.told[session] = append(s.told[session], text)
+	}
+	return strings.Join(s.told[session], " ")
+}
+
 func (s *script) send(address string, a args) string {
 	routing := message.Unspecified
 	durable := true
@@ -607,7 +679,7 @@ func (s *script) send(address string, a args) string {
 		for _, k := range a.keys {
 			v := a.named[k]
 			switch k {
-			case "s":
+			case "s", "large":
 			case "prio":
 				m.Priority = uint8(s.num(v))
 			case "expires":
@@ -632,7 +704,13 @@ func (s *script) send(address string, a args) string {
 				}
 			}
 		}
-		result = outcome(s.client(a.get("s", "s")).Send(m))
+		c := s.client(a.get("s", "s"))
+		if size := s.num(a.get("large", "0")); size > 0 {
+			m.Body = nil
+			result = outcome(c.SendLarge(m, make([]byte, size)))
+		} else {
+			result = outcome(c.Send(m))
+		}
 		if result != "ok" {
 			return result
 		}

@@ -34,6 +34,7 @@ const (
 	NotImplemented            Code = 213
 	MaxConsumerLimitExceeded  Code = 214
 	UnexpectedRoutingType     Code = 215
+	InvalidTransientQueueUse  Code = 118
 	InvalidQueueConfiguration Code = 216
 	DeleteAddressError        Code = 217
 	DivertDoesNotExist        Code = 221

@@ -22,3 +22,10 @@ func (b *Broker) Busy() bool {
 
 // AutoDelete tells what cannot be seen otherwise of an address.
 func (a *Address) AutoCreated() bool { return a.autoCreated }
+
+// HoldLock runs f with the queue's lock held.
+func (q *Queue) HoldLock(f func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	f()
+}

@@ -111,7 +111,7 @@ func (b *Broker) move(w *Work, mv *move) {
 		q.mu.Lock()
 		q.settled(mv.ref, mv.why.settles())
 		q.mu.Unlock()
-		b.backings[mv.ref.from].AckTx(w, q, &mv.ref, tx)
+		b.backings[mv.ref.from].AckTx(w, q, mv.ref, tx)
 	}
 	if len(w.ops) == 0 {
 		if !mv.keep {
@@ -123,7 +123,7 @@ func (b *Broker) move(w *Work, mv *move) {
 	}
 	w.op(Op{Kind: OpCommit, Tx: tx})
 	if !mv.keep {
-		b.backings[mv.ref.from].Acked(w, q, &mv.ref)
+		b.backings[mv.ref.from].Acked(w, q, mv.ref)
 		w.release(old)
 	}
 	if err := w.append(out, Transactional); err != nil {

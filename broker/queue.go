@@ -64,6 +64,7 @@ type Queue struct {
 	deliveringSize int64
 	size           int64 // persistent size of resident, delivering and scheduled refs
 	durableCount   int64
+	durableSize    int64 // of those
 
 	usedBefore       bool  // it has had a consumer
 	lastConsumerLeft int64 // ms
@@ -124,6 +125,7 @@ func (q *Queue) addLocked(w *Work, r Ref, scheduled int64) {
 	q.size += r.Msg.PersistentSize()
 	if r.Msg.IsDurable() && q.cfg.Durable {
 		q.durableCount++
+		q.durableSize += r.Msg.PersistentSize()
 	}
 	if q.deleted.Load() {
 		// deleted while the message was on its way: nobody will come for it
@@ -201,7 +203,7 @@ const (
 // already recorded the acknowledgement: then only the message's own record is left to delete.
 func (q *Queue) drop(w *Work, r Ref, why reason) {
 	q.settled(r, why)
-	q.b.backings[r.from].Ack(w, q, &r)
+	q.b.backings[r.from].Ack(w, q, r)
 	w.release(r.Msg)
 }
 
@@ -221,6 +223,7 @@ func (q *Queue) settled(r Ref, why reason) {
 	q.size -= r.Msg.PersistentSize()
 	if r.Msg.IsDurable() && q.cfg.Durable {
 		q.durableCount--
+		q.durableSize -= r.Msg.PersistentSize()
 	}
 	if q.lastValues != nil {
 		if key, ok := q.lastValueKey(r.Msg); ok && q.lastValues[key] == r.Msg.ID() {
@@ -317,7 +320,7 @@ func (l *refList) takeID(id int64, recycle bool) (Ref, bool) {
 // Counts are the numbers of messages in a queue.
 type Counts struct {
 	Messages, Delivering, Scheduled, Durable int64
-	Size, DeliveringSize                     int64
+	Size, DeliveringSize, DurableSize        int64
 	Consumers                                int
 	Groups                                   int
 	Stats                                    QueueStats
@@ -331,7 +334,7 @@ func (q *Queue) Counts() Counts {
 	defer q.mu.Unlock()
 	c := Counts{
 		Messages: int64(q.resident + q.delivering + q.scheduled.len()), Delivering: int64(q.delivering),
-		Scheduled: int64(q.scheduled.len()), Durable: q.durableCount, Size: q.size, DeliveringSize: q.deliveringSize,
+		Scheduled: int64(q.scheduled.len()), Durable: q.durableCount, DurableSize: q.durableSize, Size: q.size, DeliveringSize: q.deliveringSize,
 		Consumers: q.nCons, Groups: len(q.groups), Stats: q.stats, Paused: q.paused || q.address.paused.Load(), Enabled: q.cfg.Enabled,
 	}
 	if q.cfg.LastValue {

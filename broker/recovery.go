@@ -8,10 +8,7 @@ import (
 type recovery Broker
 
 // Config implements Recovery. Settings are kept for whoever composes the broker: see StoredConfigs.
-func (r *recovery) Config(c StoredConfig) { r.storedConfigs = append(r.storedConfigs, c) }
-
-// StoredConfigs returns the settings that management made, read by Load, oldest first.
-func (b *Broker) StoredConfigs() []StoredConfig { return b.storedConfigs }
+func (r *recovery) Config(c StoredConfig) { r.configs.loaded(c) }
 
 // Address implements Recovery.
 func (r *recovery) Address(rec AddressRecord) { (*Broker)(r).newAddress(rec, false, true) }
@@ -69,6 +66,7 @@ func (r *recovery) Ref(m *message.Message, queue int64, count int32, scheduled i
 	ref := Ref{Msg: m, Count: count, saved: int16(min(count, 32767)), from: fromJournal}
 	q.size += m.PersistentSize()
 	q.durableCount++
+	q.durableSize += m.PersistentSize()
 	if scheduled > r.wheel.Now() {
 		q.holdUntil(ref, scheduled)
 		return true

@@ -105,7 +105,7 @@ func (b *Broker) CreateAddress(name string, types RoutingTypes, autoCreated bool
 
 func (b *Broker) createAddress(name string, types RoutingTypes, autoCreated, temporary bool) (*Address, error) {
 	if name == "" {
-		return nil, errorf(IllegalState, "AMQ229204: Address name cannot be empty")
+		return nil, errorf(IllegalState, "an address must have a name")
 	}
 	if strings.Contains(name, "::") {
 		name = bareAddress(name)
@@ -127,16 +127,25 @@ func (b *Broker) createAddress(name string, types RoutingTypes, autoCreated, tem
 		}
 	}
 	a := b.newAddress(rec, temporary, !temporary)
-	b.notify("ADDRESS_ADDED", Prop{"_AMQ_Address", name}, Prop{"_AMQ_Routing_Type", typesText(types)})
+	b.notify("ADDRESS_ADDED", Prop{"_AMQ_Address", name}, Prop{"_AMQ_Routing_Type", firstType(types)})
 	return a, nil
 }
 
+// typesText lists routing types.
 func typesText(t RoutingTypes) string {
 	var names []string
 	for _, r := range t.List() {
 		names = append(names, r.String())
 	}
 	return strings.Join(names, ",")
+}
+
+// firstType is a routing type of an address for notifications, which have room for one.
+func firstType(t RoutingTypes) any {
+	if list := t.List(); len(list) > 0 {
+		return int8(list[0])
+	}
+	return nil
 }
 
 // UpdateAddress sets the routing types of an address. A type that a queue has cannot be taken away.
@@ -236,7 +245,7 @@ func (b *Broker) deleteAddress(a *Address) error {
 		return true
 	})
 	a.credit.cancelAll()
-	b.notify("ADDRESS_REMOVED", Prop{"_AMQ_Address", a.name}, Prop{"_AMQ_Routing_Type", typesText(a.types)})
+	b.notify("ADDRESS_REMOVED", Prop{"_AMQ_Address", a.name}, Prop{"_AMQ_Routing_Type", firstType(a.types)})
 	return nil
 }
 
@@ -270,6 +279,8 @@ func (b *Broker) DefaultQueue(address, name string) QueueConfig {
 type CreateOptions struct {
 	AutoCreateAddress bool // create the address or add the routing type
 	IgnoreExisting    bool // an existing queue of that name is returned
+
+	limited bool // the user's limit counts
 }
 
 // CreateQueue creates a queue with exactly these attributes.
@@ -285,8 +296,10 @@ func (b *Broker) createQueue(cfg QueueConfig, o CreateOptions) (*Queue, error) {
 	}
 	cfg.Address = bareAddress(cfg.Address)
 	if cfg.Name == "" {
-		return nil, errorf(IllegalState, "AMQ229216: Invalid queue name: Name cannot be empty")
+		return nil, errorf(IllegalState, "AMQ229216: Invalid queue name: %s", cfg.Name)
 	}
+	cfg.Filter = strings.TrimSpace(cfg.Filter)
+	cfg.LastValue = cfg.LastValue || cfg.LastValueKey != ""
 	f, err := parseFilter(cfg.Filter)
 	if err != nil {
 		return nil, err
@@ -300,6 +313,11 @@ func (b *Broker) createQueue(cfg QueueConfig, o CreateOptions) (*Queue, error) {
 		}
 		return nil, errQueueExists(cfg.Name, q.address.name)
 	}
+	if o.limited {
+		if err := b.checkQueues(cfg.User); err != nil {
+			return nil, err
+		}
+	}
 	a := b.Address(cfg.Address)
 	switch {
 	case a == nil && !o.AutoCreateAddress && !cfg.Temporary:
@@ -310,7 +328,7 @@ func (b *Broker) createQueue(cfg QueueConfig, o CreateOptions) (*Queue, error) {
 		}
 	case !a.types.Has(cfg.Routing):
 		if !o.AutoCreateAddress {
-			return nil, errorf(InternalError, "AMQ229207: Routing type not allowed for address %s", cfg.Address)
+			return nil, errorf(InternalError, "AMQ229207: Can not create queue with routing type: %s, Supported routing types for address: %s are %s", cfg.Routing, cfg.Address, typesText(a.types))
 		}
 		if err := b.addType(a, cfg.Routing); err != nil {
 			return nil, err
@@ -335,8 +353,12 @@ func (b *Broker) createQueue(cfg QueueConfig, o CreateOptions) (*Queue, error) {
 	q := b.newQueue(id, cfg, a)
 	q.match.Store(&queueMatch{routing: cfg.Routing, filter: f})
 	b.bind(a, q)
-	b.notify("BINDING_ADDED", Prop{"_AMQ_Binding_Type", int32(0)}, Prop{"_AMQ_Address", a.name}, Prop{"_AMQ_ClusterName", cfg.Name + b.opts.NodeID},
-		Prop{"_AMQ_RoutingName", cfg.Name}, Prop{"_AMQ_Binding_ID", id}, Prop{"_AMQ_Distance", int32(0)}, Prop{"_AMQ_FilterString", cfg.Filter})
+	props := []Prop{{"_AMQ_Binding_Type", int32(0)}, {"_AMQ_Address", a.name}, {"_AMQ_ClusterName", cfg.Name + b.opts.NodeID},
+		{"_AMQ_RoutingName", cfg.Name}, {"_AMQ_Binding_ID", id}, {"_AMQ_Distance", int32(0)}}
+	if cfg.Filter != "" {
+		props = append(props, Prop{"_AMQ_FilterString", cfg.Filter})
+	}
+	b.notify("BINDING_ADDED", props...)
 	return q, nil
 }
 
@@ -560,8 +582,8 @@ func (b *Broker) deleteQueue(w *Work, q *Queue) error {
 			}
 		}
 	}
-	b.notify("BINDING_REMOVED", Prop{"_AMQ_Address", a.name}, Prop{"_AMQ_ClusterName", q.cfg.Name + b.opts.NodeID}, Prop{"_AMQ_RoutingName", q.cfg.Name},
-		Prop{"_AMQ_Binding_ID", q.ID}, Prop{"_AMQ_Distance", int32(0)}, Prop{"_AMQ_Binding_Type", int32(0)}, Prop{"_AMQ_FilterString", q.cfg.Filter})
+	b.notify("BINDING_REMOVED", Prop{"_AMQ_Address", a.name}, Prop{"_AMQ_ClusterName", q.cfg.Name + b.opts.NodeID}, Prop{"_AMQ_RoutingName", a.name},
+		Prop{"_AMQ_Binding_ID", q.ID}, Prop{"_AMQ_Distance", int32(0)}, Prop{"_AMQ_FilterString", textOrNull(q.cfg.Filter)})
 	return nil
 }
 
@@ -647,10 +669,10 @@ func (b *Broker) CreateDivert(cfg DivertConfig, persist bool) error {
 	_, known := b.diverts[cfg.Name]
 	b.mu.RUnlock()
 	if known {
-		return errorf(IllegalState, "AMQ222050: a divert named %s exists already", cfg.Name)
+		return errorf(IllegalState, "AMQ229235: Incompatible binding with name %[1]s already exists: %[1]s", cfg.Name)
 	}
 	if persist {
-		if err := b.store.StoreConfig(StoredConfig{Kind: DivertConfigKind, Key: cfg.Name, Divert: cfg}); err != nil {
+		if err := b.configs.StoreConfig(StoredConfig{Kind: DivertConfigKind, Key: cfg.Name, Divert: cfg}); err != nil {
 			return err
 		}
 	}
@@ -666,6 +688,12 @@ func (b *Broker) CreateDivert(cfg DivertConfig, persist bool) error {
 	a.bindings = append(a.bindings[:len(a.bindings):len(a.bindings)], d)
 	b.changed()
 	b.mu.Unlock()
+	props := []Prop{{"_AMQ_Binding_Type", int32(2)}, {"_AMQ_Address", a.name}, {"_AMQ_ClusterName", cfg.Name}, {"_AMQ_RoutingName", cfg.RoutingName},
+		{"_AMQ_Binding_ID", b.store.NextID()}, {"_AMQ_Distance", int32(0)}}
+	if cfg.Filter != "" {
+		props = append(props, Prop{"_AMQ_FilterString", cfg.Filter})
+	}
+	b.notify("BINDING_ADDED", props...)
 	return nil
 }
 
@@ -677,7 +705,7 @@ func (b *Broker) DeleteDivert(name string) error {
 	d := b.diverts[name]
 	if d == nil {
 		b.mu.Unlock()
-		return errorf(DivertDoesNotExist, "AMQ229223: Divert %s does not exist", name)
+		return errorf(DivertDoesNotExist, "AMQ229231: Divert Does Not Exist: %s", name)
 	}
 	delete(b.diverts, name)
 	if a := b.addresses[d.cfg.Address]; a != nil {
@@ -685,7 +713,7 @@ func (b *Broker) DeleteDivert(name string) error {
 	}
 	b.changed()
 	b.mu.Unlock()
-	return b.store.DeleteConfig(DivertConfigKind, name)
+	return b.configs.DeleteConfig(DivertConfigKind, name)
 }
 
 // Diverts returns all diverts by name.

@@ -155,7 +155,7 @@ func (b *Broker) scanSlowConsumers() {
 				continue
 			}
 			b.notify("CONSUMER_SLOW", Prop{"_AMQ_ConsumerCount", int32(n)}, Prop{"_AMQ_Address", q.address.name}, Prop{"_AMQ_RemoteAddress", c.Session.Conn.Remote},
-				Prop{"_AMQ_ConnectionName", c.Session.Conn.ID}, Prop{"_AMQ_ConsumerName", c.Sequence}, Prop{"_AMQ_SessionName", c.Session.Name})
+				Prop{"_AMQ_ConnectionName", c.Session.Conn.ID}, Prop{"_AMQ_ConsumerName", c.ID}, Prop{"_AMQ_SessionName", c.Session.Name})
 		}
 	}
 }

@@ -34,8 +34,15 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 		want = o.Routing
 	}
 	if err == nil && !t.allowed {
-		err = s.check(security.Send, t.name, "")
+		perm := security.Send
+		if t.name == s.b.opts.ManagementAddress {
+			perm = security.Manage
+		}
+		err = s.check(perm, t.name, "")
 		t.allowed = err == nil
+	}
+	if err == nil && t.name == s.b.opts.ManagementAddress && s.b.opts.Manage != nil {
+		return s.manage(w, m, o)
 	}
 	if err == nil && t.creates&(1<<(want+1)) != 0 {
 		if !s.MayBlock {
@@ -48,9 +55,6 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 	if err != nil {
 		s.refuse(w, m, o.Answer, err)
 		return nil
-	}
-	if t.name == s.b.opts.ManagementAddress && s.b.opts.Manage != nil {
-		return s.manage(w, m, o)
 	}
 	rt := t.route
 	a := rt.address
@@ -100,12 +104,34 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 			return nil
 		}
 	}
-	if s.tx != nil || !s.AutoCommitSends {
-		s.transaction().send(w, out)
+	if tx := s.sendTx(); tx != nil {
+		tx.send(w, out)
 		return nil
 	}
 	s.commitSend(w, a, out)
 	return nil
+}
+
+// sendTx is the transaction that a send belongs to, nil when it takes effect by itself: an XA session outside a branch.
+func (s *Session) sendTx() *Tx {
+	switch {
+	case s.XA:
+		return s.tx
+	case s.AutoCommitSends:
+		return nil
+	}
+	return s.transaction()
+}
+
+// ackTx is the transaction that an acknowledgement belongs to, nil when it takes effect by itself.
+func (s *Session) ackTx() *Tx {
+	switch {
+	case s.XA:
+		return s.tx
+	case s.AutoCommitAcks:
+		return nil
+	}
+	return s.transaction()
 }
 
 // commitSend stores a message outside a transaction.
@@ -255,7 +281,7 @@ func (s *Session) adjust(w *Work, m *message.Message, t *sendTarget, st *config.
 	b := s.b
 	expiration := expirationFor(m.Expiration(), w.Now, st)
 	if b.opts.RejectEmptyValidatedUser && s.Principal.User == "" {
-		return m, errorf(IllegalState, "AMQ229216: the message has no validated user, which reject-empty-validated-user forbids")
+		return m, errorf(IllegalState, "AMQ229225: Validated User is not set")
 	}
 	user := b.opts.PopulateValidatedUser && s.Principal.User != ""
 	readdressed := m.RawAddress() == nil && m.Encoding() == message.Core || t.raw == nil
@@ -319,9 +345,9 @@ func (s *Session) refuse(w *Work, m *message.Message, a Answer, err error) {
 	if m != nil {
 		discard(m)
 	}
-	if s.tx != nil || !s.AutoCommitSends {
+	if tx := s.sendTx(); tx != nil {
 		if e := AsError(err); e.Code != IllegalState {
-			s.transaction().fail(e)
+			tx.fail(e)
 		}
 	}
 	s.Done(w, a, err)
@@ -343,6 +369,9 @@ func discard(m *message.Message) {
 // unroutable sends a message that nothing is bound for to the dead-letter address.
 func (s *Session) unroutable(w *Work, out *outcome, a *Address, st *config.AddressSettings) {
 	m, answer := out.send.msg, out.answer
+	if m.ID() == 0 {
+		m.SetID(s.b.store.NextID())
+	}
 	out.send.msg = nil
 	out.send.abandon()
 	out.free()
@@ -362,7 +391,7 @@ func (s *Session) unroutable(w *Work, out *outcome, a *Address, st *config.Addre
 		edit.SetLarge(body)
 	}
 	dead, err := s.b.pool.Build(edit)
-	if err == nil {
+	if err == nil && m.Large() != nil {
 		dead.SetID(m.ID())
 	}
 	m.Release()
@@ -384,8 +413,8 @@ func (s *Session) unroutable(w *Work, out *outcome, a *Address, st *config.Addre
 		s.refuse(w, nil, answer, err)
 		return
 	}
-	if s.tx != nil || !s.AutoCommitSends {
-		s.transaction().send(w, o)
+	if tx := s.sendTx(); tx != nil {
+		tx.send(w, o)
 		return
 	}
 	s.commitSend(w, rt.address, o)

@@ -16,6 +16,7 @@ var ErrBlocks = errors.New("the operation may block")
 type Connection struct {
 	ID       string
 	Remote   string
+	Local    string // address it came in at; set before its first session
 	Protocol string
 	Created  int64 // ms since the epoch
 	Close    func(reason string)
@@ -31,9 +32,11 @@ type Connection struct {
 // Connect registers a connection.
 func (b *Broker) Connect(id, remote, protocol string, closer func(reason string)) *Connection {
 	c := &Connection{ID: id, Remote: remote, Protocol: protocol, Created: b.now(), Close: closer, b: b, sessions: map[*Session]bool{}}
+	b.openedConnections.Add(1)
 	b.mu.Lock()
 	b.connections[id] = c
 	b.mu.Unlock()
+	b.notify("CONNECTION_CREATED", Prop{"_AMQ_ConnectionName", c.ID}, Prop{"_AMQ_CertSubjectDN", "unavailable"}, Prop{"_AMQ_RemoteAddress", c.Remote})
 	return c
 }
 
@@ -100,6 +103,7 @@ func (c *Connection) End(w *Work, lost bool) {
 	c.b.mu.Lock()
 	delete(c.b.connections, c.ID)
 	c.b.mu.Unlock()
+	c.b.notify("CONNECTION_DESTROYED", Prop{"_AMQ_ConnectionName", c.ID}, Prop{"_AMQ_CertSubjectDN", "unavailable"}, Prop{"_AMQ_RemoteAddress", c.Remote})
 	w.Flush()
 }
 
@@ -139,8 +143,12 @@ type Session struct {
 	Created int64
 	// MayBlock tells that the caller is on a goroutine where waiting for the disk is allowed.
 	MayBlock bool
+	// CloseRemotely closes the session from any goroutine, telling the client: the protocol sets it before the session is
+	// used. Nil: it cannot.
+	CloseRemotely func()
 
 	consumers map[int64]*Consumer
+	producers []*Producer
 	metadata  map[string]string
 	started   bool
 	closed    atomic.Bool
@@ -160,17 +168,21 @@ type Session struct {
 func (c *Connection) NewSession(o SessionOptions) (*Session, error) {
 	b := c.b
 	if b.stopping.Load() {
-		return nil, errorf(SessionCreationRejected, "AMQ229107: Server is stopping")
+		return nil, errorf(SessionCreationRejected, "AMQ229034: Server not started")
 	}
 	s := &Session{b: b, Conn: c, SessionOptions: o, Created: b.now(), consumers: map[int64]*Consumer{}, metadata: map[string]string{}, xaTimeout: b.opts.TransactionTimeout / 1000}
+	b.mu.Lock()
+	if err := b.checkSessions(o.Principal.User); err != nil {
+		b.mu.Unlock()
+		return nil, err
+	}
+	b.sessions[o.Name] = s
+	b.mu.Unlock()
 	c.mu.Lock()
 	c.user = o.Principal.User
 	c.sessions[s] = true
 	c.mu.Unlock()
-	b.mu.Lock()
-	b.sessions[o.Name] = s
-	b.mu.Unlock()
-	b.notify("SESSION_CREATED", Prop{"_AMQ_ConnectionName", c.ID}, Prop{"_AMQ_User", o.Principal.User}, Prop{"_AMQ_SessionName", o.Name}, Prop{"_AMQ_Client_ID", c.ClientID()}, Prop{"_AMQ_Protocol_Name", c.Protocol})
+	b.notify("SESSION_CREATED", Prop{"_AMQ_ConnectionName", c.ID}, Prop{"_AMQ_User", o.Principal.User}, Prop{"_AMQ_SessionName", o.Name}, Prop{"_AMQ_Client_ID", textOrNull(c.ClientID())}, Prop{"_AMQ_Protocol_Name", c.Protocol})
 	return s, nil
 }
 
@@ -237,7 +249,7 @@ func (s *Session) Close(w *Work, lost bool) {
 	s.Conn.mu.Lock()
 	delete(s.Conn.sessions, s)
 	s.Conn.mu.Unlock()
-	b.notify("SESSION_CLOSED", Prop{"_AMQ_ConnectionName", s.Conn.ID}, Prop{"_AMQ_User", s.Principal.User}, Prop{"_AMQ_SessionName", s.Name})
+	b.notify("SESSION_CLOSED", Prop{"_AMQ_ConnectionName", s.Conn.ID}, Prop{"_AMQ_User", s.Principal.User}, Prop{"_AMQ_SessionName", s.Name}, Prop{"_AMQ_Client_ID", textOrNull(s.Conn.ClientID())}, Prop{"_AMQ_Protocol_Name", s.Conn.Protocol})
 }
 
 // Closed tells whether Close has begun.
@@ -317,7 +329,11 @@ func (s *Session) check(p security.Permission, address, queue string) error {
 	if s.b.opts.Access == nil {
 		return nil
 	}
-	return s.b.opts.Access.Check(s.Principal, p, address, queue)
+	err := s.b.opts.Access.Check(s.Principal, p, address, queue)
+	if err != nil {
+		s.b.notify("SECURITY_PERMISSION_VIOLATION", Prop{"_AMQ_Address", address}, Prop{"_AMQ_CheckType", p.String()}, Prop{"_AMQ_User", s.Principal.User})
+	}
+	return err
 }
 
 // Check asks for a permission on behalf of a protocol.
@@ -344,6 +360,7 @@ func (s *Session) CreateQueue(cfg QueueConfig, o CreateOptions) error {
 		}
 	}
 	cfg.User = s.Principal.User
+	o.limited = true
 	q, err := s.b.CreateQueue(cfg, o)
 	if err != nil {
 		return err

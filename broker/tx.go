@@ -24,6 +24,7 @@ type Tx struct {
 	suspended bool
 	ended     bool
 	prepared  bool
+	limbo     bool // prepared, but refused to its client for good: an operator decides
 	finished  bool
 	timedOut  bool
 
@@ -82,7 +83,7 @@ func (tx *Tx) send(w *Work, out *outcome) {
 		if a := tx.b.Address(bareAddress(m.Address())); a != nil && a.dups.size > 0 {
 			id := slices.Clone(m.DuplicateID())
 			if a.dups.known(id) {
-				failed = errorf(DuplicateIDRejected, "AMQ222059: Duplicate message detected - message will not be routed. Message information: address=%s", a.name)
+				failed = errorf(DuplicateIDRejected, "Duplicate message detected - message will not be routed. Message information: address=%s", a.name)
 			} else {
 				d := txDup{address: a, id: id}
 				if a.dups.persist {
@@ -141,7 +142,7 @@ func (tx *Tx) ack(w *Work, acks []txAck) {
 			tx.stored = true
 		}
 		if k.ref.flags&refHeld == 0 {
-			tx.b.backings[k.ref.from].AckTx(w, k.queue, &k.ref, tx.id)
+			tx.b.backings[k.ref.from].AckTx(w, k.queue, k.ref, tx.id)
 		}
 	}
 	if err := w.append(nil, Transactional); err != nil {
@@ -202,7 +203,7 @@ func (tx *Tx) committed(w *Work) {
 			q.delivering--
 			q.deliveringSize -= k.ref.Msg.PersistentSize()
 			q.settled(k.ref, reasonAcked)
-			tx.b.backings[k.ref.from].Acked(w, q, &k.ref)
+			tx.b.backings[k.ref.from].Acked(w, q, k.ref)
 		}
 		w.release(k.ref.Msg)
 	}

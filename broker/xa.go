@@ -58,7 +58,7 @@ func (s *Session) XAStart(w *Work, x Xid) *XAError {
 	}
 	s.b.mu.Unlock()
 	if known {
-		return xaError(XAErrDuplicate, "AMQ229044: Cannot start, there is already a xid "+x.String())
+		return xaError(XAErrDuplicate, "Cannot start, there is already a xid "+x.String())
 	}
 	s.tx = tx
 	return nil
@@ -84,7 +84,7 @@ func (s *Session) XAJoin(x Xid) *XAError {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	if tx.suspended {
-		return xaError(XAErrProtocol, "AMQ229042: Cannot join tx, it is suspended "+x.String())
+		return xaError(XAErrProtocol, "Cannot join tx, it is suspended "+x.String())
 	}
 	tx.ended = false
 	s.tx = tx
@@ -94,7 +94,7 @@ func (s *Session) XAJoin(x Xid) *XAError {
 // XAResume resumes a suspended branch.
 func (s *Session) XAResume(x Xid) *XAError {
 	if s.tx != nil {
-		return xaError(XAErrProtocol, "AMQ229041: Cannot resume, session is currently doing work in a transaction "+s.tx.text())
+		return xaError(XAErrProtocol, "Cannot resume, session is currently doing work in a transaction "+s.tx.text())
 	}
 	tx := s.b.branch(x)
 	if tx == nil {
@@ -103,7 +103,7 @@ func (s *Session) XAResume(x Xid) *XAError {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	if !tx.suspended {
-		return xaError(XAErrProtocol, "AMQ229037: Transaction is not suspended "+x.String())
+		return xaError(XAErrProtocol, "Transaction is not suspended "+x.String())
 	}
 	tx.suspended = false
 	s.tx = tx
@@ -121,12 +121,12 @@ func (tx *Tx) text() string {
 func (s *Session) XASuspend() *XAError {
 	tx := s.tx
 	if tx == nil {
-		return xaError(XAErrProtocol, "AMQ229039: Cannot suspend, session is not doing work in a transaction")
+		return xaError(XAErrProtocol, "Cannot suspend, session is not doing work in a transaction")
 	}
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	if tx.suspended {
-		return xaError(XAErrProtocol, "AMQ229040: Cannot suspend, transaction is already suspended "+tx.text())
+		return xaError(XAErrProtocol, "Cannot suspend, transaction is already suspended "+tx.text())
 	}
 	tx.suspended = true
 	s.tx = nil
@@ -140,10 +140,10 @@ func (s *Session) XAEnd(x Xid) *XAError {
 		defer tx.mu.Unlock()
 		if tx.timedOut {
 			s.tx = nil
-			return xaError(XAErrProtocol, "AMQ229036: Cannot end, transaction has timed out "+x.String())
+			return xaError(XAErrProtocol, "Cannot end, transaction has timed out "+x.String())
 		}
 		if tx.suspended {
-			return xaError(XAErrProtocol, "AMQ229038: Cannot end, transaction is suspended")
+			return xaError(XAErrProtocol, "Cannot end, transaction is suspended")
 		}
 		tx.ended = true
 		s.tx = nil
@@ -151,7 +151,7 @@ func (s *Session) XAEnd(x Xid) *XAError {
 	}
 	tx := s.b.branch(x)
 	if tx == nil {
-		return xaError(XAErrNotKnown, "AMQ229034: Cannot find suspended transaction to end "+x.String())
+		return xaError(XAErrNotKnown, "Cannot find suspended transaction to end "+x.String())
 	}
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Session) XAEnd(x Xid) *XAError {
 // finishing returns a branch that may be prepared, committed or rolled back.
 func (s *Session) finishing(x Xid, what string) (*Tx, *XAError) {
 	if s.tx != nil && s.tx.xid != nil && *s.tx.xid == x {
-		return nil, xaError(XAErrProtocol, "AMQ229043: Cannot "+what+", session is currently doing work in transaction "+x.String())
+		return nil, xaError(XAErrProtocol, "Cannot "+what+", session is currently doing work in transaction "+x.String())
 	}
 	tx := s.b.branch(x)
 	if tx == nil {
@@ -171,8 +171,11 @@ func (s *Session) finishing(x Xid, what string) (*Tx, *XAError) {
 	}
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
+	if tx.limbo {
+		return nil, s.notKnown(x)
+	}
 	if tx.suspended {
-		return nil, xaError(XAErrProtocol, "AMQ229042: Cannot "+what+" transaction, it is suspended "+x.String())
+		return nil, xaError(XAErrProtocol, "Cannot "+what+" transaction, it is suspended "+x.String())
 	}
 	return tx, nil
 }
@@ -180,11 +183,11 @@ func (s *Session) finishing(x Xid, what string) (*Tx, *XAError) {
 func (s *Session) notKnown(x Xid) *XAError {
 	if h, ok := s.b.heuristicOf(x); ok {
 		if h.commit {
-			return xaError(XAHeuristicCommit, "AMQ229104: transaction has been heuristically committed: "+x.String())
+			return xaError(XAHeuristicCommit, "transaction has been heuristically committed: "+x.String())
 		}
-		return xaError(XAHeuristicRollback, "AMQ229104: transaction has been heuristically rolled back: "+x.String())
+		return xaError(XAHeuristicRollback, "transaction has been heuristically rolled back: "+x.String())
 	}
-	return xaError(XAErrNotKnown, "AMQ229033: Cannot find xid in resource manager: "+x.String())
+	return xaError(XAErrNotKnown, "Cannot find xid in resource manager: "+x.String())
 }
 
 // XAPrepare prepares a branch; a is answered when that is stored, unless an error is returned. A branch that has failed
@@ -193,7 +196,7 @@ func (s *Session) XAPrepare(w *Work, x Xid, a Answer) *XAError {
 	tx, err := s.finishing(x, "prepare")
 	if err != nil {
 		if err.Code == XAHeuristicCommit || err.Code == XAHeuristicRollback {
-			return xaError(XAErrNotKnown, "AMQ229033: Cannot find xid in resource manager: "+x.String())
+			return xaError(XAErrNotKnown, "Cannot find xid in resource manager: "+x.String())
 		}
 		return err
 	}
@@ -201,7 +204,7 @@ func (s *Session) XAPrepare(w *Work, x Xid, a Answer) *XAError {
 	defer tx.mu.Unlock()
 	switch {
 	case tx.timedOut:
-		return xaError(XAErrProtocol, "AMQ229036: Cannot prepare, transaction has timed out "+x.String())
+		return xaError(XAErrProtocol, "Cannot prepare, transaction has timed out "+x.String())
 	case tx.failure != nil:
 		s.Done(w, a, tx.failure)
 		return nil
@@ -222,8 +225,23 @@ func (s *Session) XACommit(w *Work, x Xid, onePhase bool, a Answer) *XAError {
 	if err != nil {
 		return err
 	}
-	if tx.timedOut {
+	tx.mu.Lock()
+	timedOut, prepared := tx.timedOut, tx.prepared
+	if prepared && onePhase {
+		tx.limbo = true
+	}
+	tx.mu.Unlock()
+	switch {
+	case timedOut:
 		return s.notKnown(x)
+	case prepared == onePhase:
+		// the branch is lost to its client, as in Artemis; a prepared one stays for the operator to decide
+		if !prepared {
+			s.b.removeBranch(tx)
+			tx.rollback(w, nil, Answer{})
+		}
+		s.Done(w, a, errorf(IllegalState, "Transaction is in invalid state"))
+		return nil
 	}
 	s.b.removeBranch(tx)
 	tx.commit(w, s, a)
@@ -294,10 +312,10 @@ func (b *Broker) XAInDoubt() []Xid {
 	return out
 }
 
-// XATimeout is the timeout of branches that the session begins, in seconds.
-func (s *Session) XATimeout() int64 { return s.xaTimeout }
+// XATimeout is the broker's own timeout of branches in seconds, which Artemis tells whatever the session has set.
+func (s *Session) XATimeout() int64 { return s.b.opts.TransactionTimeout / 1000 }
 
-// SetXATimeout changes it; 0 takes the broker's own.
+// SetXATimeout sets the timeout of branches that the session begins; 0 takes the broker's own.
 func (s *Session) SetXATimeout(seconds int64) {
 	if seconds <= 0 {
 		seconds = s.b.opts.TransactionTimeout / 1000

@@ -290,6 +290,10 @@ func (j *Journal) roll() error {
 	if j.next == nil && time.Since(j.nextFail) > 100*time.Millisecond {
 		j.nextErr = nil // a full disk is tried again, but not for each append
 	}
+	if j.next == nil {
+		j.rolling.start()
+		defer j.rolling.stop()
+	}
 	for j.next == nil {
 		if j.err != nil {
 			return j.err
@@ -301,8 +305,8 @@ func (j *Journal) roll() error {
 		j.busy = true
 		j.wait.Wait()
 		j.busy = false
+		j.wait.Broadcast() // those who saw busy, however this ends
 	}
-	j.wait.Broadcast() // those who saw busy
 	c := j.cur
 	c.segs[len(c.segs)-1].to = len(c.b)
 	c.pad(j.o.BlockSize)

@@ -2,9 +2,13 @@ package journal
 
 import (
 	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/saranga-mq/saranga/broker"
+	"github.com/saranga-mq/saranga/broker/message"
 	"github.com/saranga-mq/saranga/journal/fs"
 )
 
@@ -90,6 +94,112 @@ func BenchmarkDurable(b *testing.B) {
 				}
 				all.Wait()
 			})
+		}
+	}
+}
+
+// BenchmarkStoreAppend is what the engine does for a durable message: ADD 45 with UPDATE 32, and UPDATE 33 with DELETE 1000
+// messages later. The writes go nowhere.
+func BenchmarkStoreAppend(b *testing.B) {
+	s := NewStore(goldenOptions(nullFS{fs.NewMem()}))
+	s.o.FileSize = 10 << 20
+	if err := s.Load(&message.Pool{}, newRecovered()); err != nil {
+		b.Fatal(err)
+	}
+	s.Start(noHooks{b})
+	defer s.Close()
+	pool := &message.Pool{}
+	m := newMessage(b, pool, strings.Repeat("x", 512))
+	var told atomic.Int32
+	var w broker.Waiter = countWaiter{&told}
+	send := []broker.Op{{Kind: broker.OpAddMessage, Msg: m}, {Kind: broker.OpAddRef, Msg: m, Queue: 5}}
+	ack := []broker.Op{{Kind: broker.OpAckRef, Queue: 5}, {Kind: broker.OpDeleteMessage}}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range int64(b.N) {
+		m.SetID(1000 + i)
+		if _, err := s.Append(send, w, 0); err != nil {
+			b.Fatal(err)
+		}
+		if i >= 1000 {
+			ack[0].ID, ack[1].ID = i, i
+			if _, err := s.Append(ack, nil, 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestAppendDoesNotAllocate guards the durable path.
+func TestAppendDoesNotAllocate(t *testing.T) {
+	m := fs.NewMem()
+	if err := m.MkdirAll("/j"); err != nil {
+		t.Fatal(err)
+	}
+	j := open(t, benchOptions(nullFS{m}, "/j"))
+	defer j.Close()
+	body := make([]byte, 1024)
+	var w waitGroup
+	id := int64(0)
+	one := func() {
+		id++
+		a, err := j.Begin(Wait)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(a.Add(id, 45, len(body)), body)
+		if p, err := a.Update(id, 32, 8); err == nil {
+			clear(p)
+		}
+		if id > 100 {
+			_ = a.Delete(id - 100)
+		}
+		tx := 1<<40 + id
+		copy(a.AddTx(tx, tx, 45, 8), body)
+		a.RollbackTx(tx)
+		w.Add(1)
+		if _, err := a.Commit(&w, true); err != nil {
+			t.Fatal(err)
+		}
+		w.Wait()
+	}
+	for range 2000 {
+		one()
+	}
+	if n := testing.AllocsPerRun(1000, one); n > 0.1 { // a new file now and then
+		t.Errorf("%g allocations for each operation", n)
+	}
+}
+
+// BenchmarkLoad is the start with a million live messages of 100 bytes.
+func BenchmarkLoad(b *testing.B) {
+	o := benchOptions(fs.OS{}, b.TempDir())
+	j := open(b, o)
+	for i := range int64(1_000_000) {
+		a, err := j.Begin(Wait)
+		if err != nil {
+			b.Fatal(err)
+		}
+		a.Add(i, 45, 100)
+		if _, err := a.Update(i, 32, 8); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := a.Commit(nil, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		j, _, err := Open(o, Visitor{Record: func(*Record) error { n++; return nil }})
+		if err != nil || n != 2_000_000 {
+			b.Fatal(n, err)
+		}
+		if err := j.Close(); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -12,12 +12,13 @@ import (
 
 	"github.com/saranga-mq/saranga/broker"
 	"github.com/saranga-mq/saranga/journal/fs"
+	"github.com/saranga-mq/saranga/journal/internal/golden"
 	"github.com/saranga-mq/saranga/journal/paging"
 )
 
 // The rows of the must-pass checklist of spec journal §10 that TestGoldens does not cover.
 
-func mustLoad(t *testing.T, g *golden) (*Store, *recovered) {
+func mustLoad(t *testing.T, g *goldenDir) (*Store, *recovered) {
 	t.Helper()
 	s, r, err := loadStore(t, g.options())
 	if err != nil {
@@ -34,7 +35,7 @@ func mustClose(t *testing.T, s *Store) {
 }
 
 // idCounters reads the ID_COUNTER records that are live.
-func idCounters(t *testing.T, g *golden) map[int64]int64 {
+func idCounters(t *testing.T, g *goldenDir) map[int64]int64 {
 	t.Helper()
 	got := map[int64]int64{}
 	if _, err := Read(goldenBindings(g), Visitor{Record: func(r *Record) error {
@@ -74,7 +75,7 @@ func TestFirstID(t *testing.T) {
 		mustClose(t, s)
 	}
 	// A new directory: record 1 reserves, 0 is skipped.
-	g := &golden{fs: fs.NewMem()}
+	g := &goldenDir{fs: fs.NewMem()}
 	s, _ := mustLoad(t, g)
 	if id := s.NextID(); id != 2 {
 		t.Errorf("first id %d, want 2", id)
@@ -175,7 +176,7 @@ func TestTopicsGolden(t *testing.T) {
 // Rows 10 and 11: leftovers of large messages.
 func TestLargeGolden(t *testing.T) {
 	g := loadGolden(t, "large")
-	writeFile(t, g.fs, "/data/large-messages/999999.msg", []byte("stray"))
+	golden.Write(t, g.fs, "/data/large-messages/999999.msg", []byte("stray"))
 	if ok, err := fs.Exists(g.fs, "/data/large-messages/39.tmp"); !ok || err != nil {
 		t.Fatal("the golden has a 39.tmp", err)
 	}
@@ -223,7 +224,7 @@ func TestCompactGoldens(t *testing.T) {
 }
 
 // mustContents is the messages per queue of a copy, as a text.
-func mustContents(t *testing.T, g *golden) string {
+func mustContents(t *testing.T, g *goldenDir) string {
 	t.Helper()
 	s, r := mustLoad(t, loadGolden(t, g.name))
 	defer mustClose(t, s)
@@ -403,7 +404,7 @@ func TestForeignHeader(t *testing.T) {
 			t.Fatal(err)
 		}
 		content[at] = b
-		writeFile(t, g.fs, name, content)
+		golden.Write(t, g.fs, name, content)
 		if _, _, err := Open(goldenMessages(g), Visitor{}); err == nil || !strings.Contains(err.Error(), files[0].Name) {
 			t.Errorf("byte %d = %d: %v, want a refusal that names %s", at, b, err, files[0].Name)
 		}

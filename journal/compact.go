@@ -726,3 +726,12 @@ func (c *compaction) finish() error {
 	j.nextErr = nil
 	return nil
 }
+
+// CompactFiles compacts the journal of a stopped broker.
+func CompactFiles(o Options) error {
+	j, _, err := Open(o, Visitor{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(j.Compact(), j.Close())
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/saranga-mq/saranga/journal/fs"
+	"github.com/saranga-mq/saranga/journal/internal/golden"
 )
 
 // compactable is a journal with live and dead records, and transactions in every state, spread over several files.
@@ -236,14 +237,14 @@ func TestControlFile(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	again := newMem(t)
-	writeFile(t, again, "/j/"+controlFile, c.encode())
+	golden.Write(t, again, "/j/"+controlFile, c.encode())
 	back, err := readControl(again, "/j/"+controlFile)
 	if err != nil || fmt.Sprint(back) != fmt.Sprint(c) {
 		t.Errorf("%+v, %v; want %+v", back, err, c)
 	}
 	for _, bad := range []string{"../x", "a/b", ""} {
 		c := &control{inputs: []string{bad}}
-		writeFile(t, again, "/j/"+controlFile, c.encode())
+		golden.Write(t, again, "/j/"+controlFile, c.encode())
 		if _, err := readControl(again, "/j/"+controlFile); !errors.Is(err, errControl) {
 			t.Errorf("input %q: %v", bad, err)
 		}
@@ -260,11 +261,11 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file, control []byte) {
 		m := fs.NewMem()
 		_ = m.MkdirAll("/j")
-		writeFile(t, m, "/j/activemq-data-1.amq", file)
+		golden.Write(t, m, "/j/activemq-data-1.amq", file)
 		if len(file) > 20 {
-			writeFile(t, m, "/j/activemq-data-2.amq", file[len(file)/2:])
+			golden.Write(t, m, "/j/activemq-data-2.amq", file[len(file)/2:])
 		}
-		writeFile(t, m, "/j/"+controlFile, control)
+		golden.Write(t, m, "/j/"+controlFile, control)
 		o := testOptions(m)
 		o.FileSize, o.Buffer = 512, 512
 		read, err1 := Read(o, Visitor{Record: func(*Record) error { return nil }, Prepared: func(*Transaction) error { return nil }})

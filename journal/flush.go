@@ -79,13 +79,18 @@ func (j *Journal) flusher() {
 		if b == nil {
 			return
 		}
+		j.flushing.start()
+		j.writing.Store(time.Now().UnixNano())
 		hard, err := j.write(b)
+		j.writing.Store(0)
 		if err != nil {
+			j.flushing.stop()
 			j.fail(err)
 			return
 		}
 		j.give(b, hard)
 		j.complete()
+		j.flushing.stop()
 	}
 }
 

@@ -1,9 +1,6 @@
 package journal
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -24,11 +20,12 @@ import (
 	"github.com/saranga-mq/saranga/broker"
 	"github.com/saranga-mq/saranga/broker/message"
 	"github.com/saranga-mq/saranga/journal/fs"
+	"github.com/saranga-mq/saranga/journal/internal/golden"
 	"github.com/saranga-mq/saranga/wire/buf"
 )
 
-// golden is a data directory left by a real broker, and what a real broker saw in it.
-type golden struct {
+// goldenDir is a data directory left by a real broker, and what a real broker saw in it.
+type goldenDir struct {
 	name   string
 	fs     *fs.Mem
 	expect expectation
@@ -125,73 +122,18 @@ func goldens(t *testing.T) []string {
 	return dirs
 }
 
-func gunzip(t *testing.T, name string) []byte {
-	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // loadGolden unpacks a golden into memory, under /data.
-func loadGolden(t *testing.T, name string) *golden {
+func loadGolden(t *testing.T, name string) *goldenDir {
 	t.Helper()
-	g := &golden{name: name, fs: fs.NewMem()}
 	dir := filepath.Join("testdata/golden", name)
-	if err := json.Unmarshal(gunzip(t, filepath.Join(dir, "expected.json.gz")), &g.expect); err != nil {
+	g := &goldenDir{name: name, fs: golden.Dir(t, dir)}
+	if err := json.Unmarshal(golden.Gunzip(t, filepath.Join(dir, "expected.json.gz")), &g.expect); err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range []string{"bindings", "journal", "paging", "large-messages"} {
-		_ = g.fs.MkdirAll("/data/" + d)
-	}
-	r := tar.NewReader(bytes.NewReader(gunzip(t, filepath.Join(dir, "data.tar.gz"))))
-	for {
-		h, err := r.Next()
-		if err == io.EOF {
-			return g
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := "/" + path.Clean(h.Name)
-		if h.Typeflag == tar.TypeDir {
-			_ = g.fs.MkdirAll(p)
-			continue
-		}
-		_ = g.fs.MkdirAll(path.Dir(p))
-		b, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, g.fs, p, b)
-	}
+	return g
 }
 
-func writeFile(t testing.TB, fsys fs.FS, name string, b []byte) {
-	t.Helper()
-	f, err := fsys.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt(b, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Datasync(), f.Close(), fsys.SyncDir(path.Dir(name))); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (g *golden) options() StoreOptions { return goldenOptions(g.fs) }
+func (g *goldenDir) options() StoreOptions { return goldenOptions(g.fs) }
 
 // goldenOptions are those the goldens were written with.
 func goldenOptions(fsys fs.FS) StoreOptions {
@@ -311,7 +253,7 @@ func TestGoldens(t *testing.T) {
 }
 
 // checkRecordCounts compares the scan with what data print counted, file by file as they are.
-func (g *golden) checkRecordCounts(t *testing.T) {
+func (g *goldenDir) checkRecordCounts(t *testing.T) {
 	t.Helper()
 	names := map[Kind]string{Event: "Event", Add: "AddRecord", Update: "Update", AddTx: "AddRecordTX", UpdateTx: "UpdateTX", DeleteTx: "DeleteRecordTX",
 		Delete: "DeleteRecord", Prepare: "Prepare", Commit: "Commit", Rollback: "Rollback"}
@@ -341,11 +283,11 @@ func (g *golden) checkRecordCounts(t *testing.T) {
 	}
 }
 
-func goldenBindings(g *golden) Options { o := g.options(); return o.BindingsOptions() }
-func goldenMessages(g *golden) Options { o := g.options(); return o.MessagesOptions() }
+func goldenBindings(g *goldenDir) Options { o := g.options(); return o.BindingsOptions() }
+func goldenMessages(g *goldenDir) Options { o := g.options(); return o.MessagesOptions() }
 
 // livePages are the addresses that have a visible message in a page, according to the real broker.
-func (g *golden) livePages() []string {
+func (g *goldenDir) livePages() []string {
 	ids := map[int64]bool{}
 	for _, q := range g.expect.Queues {
 		ids[q.ID] = true
@@ -361,7 +303,7 @@ func (g *golden) livePages() []string {
 	return live
 }
 
-func (g *golden) check(t *testing.T, r *recovered) {
+func (g *goldenDir) check(t *testing.T, r *recovered) {
 	t.Helper()
 	for name, want := range g.expect.Queues {
 		q, ok := r.queue(name)
@@ -442,7 +384,7 @@ func checkQueue(t *testing.T, r *recovered, q broker.QueueRecord, want expectedQ
 	}
 }
 
-func (g *golden) checkMessages(t *testing.T, r *recovered, q broker.QueueRecord, want expectedQueue) {
+func (g *goldenDir) checkMessages(t *testing.T, r *recovered, q broker.QueueRecord, want expectedQueue) {
 	t.Helper()
 	held := map[int64]bool{}
 	for _, p := range r.prepared {

@@ -73,8 +73,11 @@ type Journal struct {
 	dormant  bool // sleeping without a timer: an append must wake it
 	wake     chan struct{}
 	synced   Mark          // written and, unless NoDatasync, synced
+	writing  atomic.Int64  // when the batch in hand was taken, ns since the epoch; 0 none
 	dirty    bool          // current has written bytes that are not synced; the flusher's own
 	hands    chan struct{} // calls the keeper
+	flushing stopwatch     // of the batch under way
+	rolling  stopwatch     // of an append that waits for the next file
 
 	// Completions.
 	cmu       sync.Mutex
@@ -95,7 +98,7 @@ type Journal struct {
 type Hooks struct {
 	// BatchEnd follows each group of waiters.
 	BatchEnd func()
-	// Fatal is called once when a write or sync has failed. It must not call the journal back except Close.
+	// Fatal is called once, on a goroutine of its own, when a write or sync has failed.
 	Fatal func(error)
 }
 
@@ -155,8 +158,16 @@ func (j *Journal) fail(err error) {
 	j.cmu.Unlock()
 	j.log.Error("journal failed, nothing more will be acknowledged", "dir", j.o.Dir, "error", err)
 	if h := j.hooks.Load(); h != nil && h.Fatal != nil {
-		h.Fatal(err)
+		go h.Fatal(err) // it may close the journal, which waits for the goroutine we are on
 	}
+}
+
+// Busy tells for how long the flusher has been writing and syncing one batch; 0 when it is not.
+func (j *Journal) Busy(now time.Time) time.Duration {
+	if since := j.writing.Load(); since != 0 {
+		return now.Sub(time.Unix(0, since))
+	}
+	return 0
 }
 
 // Flush returns when everything appended before the call is written and synced.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sort"
 	"strings"
-
-	"github.com/saranga-mq/saranga/journal/fs"
 )
 
 // Visitor takes what a load finds. Its methods may be nil. An error ends the load.
@@ -16,12 +14,14 @@ type Visitor struct {
 	Record func(r *Record) error
 	// Prepared gets, after all records, the transactions that are prepared, in the order they began.
 	Prepared func(t *Transaction) error
+	// Failed gets, after the prepared ones, the transactions that were left open and are rolled back.
+	Failed func(t *Transaction) error
 }
 
-// Transaction is a prepared transaction.
+// Transaction is a transaction that is neither committed nor rolled back.
 type Transaction struct {
 	ID      int64
-	Xid     []byte
+	Xid     []byte   // nil when it is not prepared
 	Records []Record // AddTx, UpdateTx and DeleteTx in order
 }
 
@@ -48,7 +48,7 @@ func Read(o Options, v Visitor) (*Loaded, error) {
 	if err := l.load(p.files); err != nil {
 		return nil, err
 	}
-	if err := l.prepared(); err != nil {
+	if err := l.unfinished(); err != nil {
 		return nil, err
 	}
 	return &l.result, nil
@@ -75,7 +75,7 @@ func Open(o Options, v Visitor) (*Journal, *Loaded, error) {
 	if err := l.load(p.files); err != nil {
 		return nil, nil, err
 	}
-	if err := l.prepared(); err != nil {
+	if err := l.unfinished(); err != nil {
 		return nil, nil, err
 	}
 	j.nextID = p.maxID + 1
@@ -210,19 +210,15 @@ type loader struct {
 	deleted  idSet
 	verdicts []bool // of each commit of a known transaction, in order
 	began    []int64
-	cached   int
 	pass2    map[int64]*Transaction
+	window   []byte // lent to one scanner after the other
 }
 
 type loadedFile struct {
 	file
-	b    []byte // content, kept from the first pass while there is little
-	has  bool   // holds data
-	last int    // end of its last record
+	has  bool // holds data
+	last int  // end of its last record
 }
-
-// cacheLimit bounds the file contents kept between the passes.
-const cacheLimit = 64 << 20
 
 func (l *loader) load(files []FileInfo) error {
 	l.result.MaxID = -1
@@ -230,15 +226,8 @@ func (l *loader) load(files []FileInfo) error {
 		lf := &loadedFile{file: file{name: f.as, id: f.ID, version: f.Version, size: f.Size}}
 		l.files = append(l.files, lf)
 		l.j.enter(&lf.file)
-		b, err := fs.ReadFile(l.j.o.FS, l.j.o.path(f.Name))
-		if err != nil {
-			return fmt.Errorf("journal: read %s: %w", f.Name, err)
-		}
-		l.account(lf, b, f.Header)
-		if lf.has && l.v.Record != nil {
-			if l.cached += len(b); l.cached <= cacheLimit {
-				lf.b = b
-			}
+		if err := l.scan(&f, int(f.Size), func(s *Scanner) error { l.account(lf, s); return nil }); err != nil {
+			return err
 		}
 	}
 	for id, t := range l.j.txs {
@@ -247,32 +236,41 @@ func (l *loader) load(files []FileInfo) error {
 		}
 	}
 	sort.Slice(l.result.RolledBack, func(i, k int) bool { return l.result.RolledBack[i] < l.result.RolledBack[k] })
-	if l.v.Record == nil && l.v.Prepared == nil {
+	if l.v.Record == nil && l.v.Prepared == nil && l.v.Failed == nil {
 		return nil
 	}
 	l.pass2 = map[int64]*Transaction{}
 	for i, lf := range l.files {
-		if !lf.has {
-			continue
-		}
-		b, err := lf.b, error(nil)
-		if b == nil {
-			if b, err = fs.ReadFile(l.j.o.FS, l.j.o.path(files[i].Name)); err != nil {
-				return fmt.Errorf("journal: read %s: %w", files[i].Name, err)
+		if lf.has && lf.last > 0 {
+			if err := l.scan(&files[i], lf.last, l.deliver); err != nil {
+				return err
 			}
 		}
-		if err := l.deliver(b, files[i].Header); err != nil {
-			return fmt.Errorf("journal: load %s: %w", files[i].Name, err)
-		}
-		lf.b = nil
+	}
+	return nil
+}
+
+// scan lets f read the records in the first size bytes of a file.
+func (l *loader) scan(info *FileInfo, size int, f func(*Scanner) error) error {
+	file, err := l.j.o.FS.OpenRead(l.j.o.path(info.Name))
+	if err != nil {
+		return fmt.Errorf("journal: open %s: %w", info.Name, err)
+	}
+	s := scanFile(file, size, info.Header, l.window)
+	err = f(s)
+	if err == nil {
+		err = s.Err
+	}
+	l.window = s.b
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("journal: load %s: %w", info.Name, err)
 	}
 	return nil
 }
 
 // account is the first pass over a file.
-func (l *loader) account(lf *loadedFile, b []byte, h Header) {
+func (l *loader) account(lf *loadedFile, s *Scanner) {
 	j, f := l.j, &lf.file
-	s := NewScanner(b, h, false)
 	var r Record
 	for s.Next(&r) {
 		switch r.Kind {
@@ -344,8 +342,7 @@ func (l *loader) account(lf *loadedFile, b []byte, h Header) {
 }
 
 // deliver is the second pass over a file.
-func (l *loader) deliver(b []byte, h Header) error {
-	s := NewScanner(b, h, false)
+func (l *loader) deliver(s *Scanner) error {
 	var r Record
 	for s.Next(&r) {
 		t := l.pass2[r.Tx]
@@ -363,6 +360,7 @@ func (l *loader) deliver(b []byte, h Header) error {
 				t.Xid = append([]byte(nil), r.Payload...)
 				break
 			}
+			r.Payload = append([]byte(nil), r.Payload...)
 			t.Records = append(t.Records, r)
 		case Commit:
 			if t == nil {
@@ -382,13 +380,6 @@ func (l *loader) deliver(b []byte, h Header) error {
 			delete(l.pass2, r.Tx)
 		}
 	}
-	for _, t := range l.pass2 { // b goes
-		for i := range t.Records {
-			if rec := &t.Records[i]; !rec.own {
-				rec.Payload, rec.own = append([]byte(nil), rec.Payload...), true
-			}
-		}
-	}
 	return nil
 }
 
@@ -402,22 +393,25 @@ func (l *loader) record(r *Record) error {
 	return nil
 }
 
-// prepared hands out the prepared transactions.
-func (l *loader) prepared() error {
-	if l.v.Prepared == nil {
+// unfinished hands out the transactions that are left.
+func (l *loader) unfinished() error {
+	visit := func(f func(*Transaction) error, prepared bool) error {
+		for _, id := range l.began {
+			t, p := l.j.txs[id], l.pass2[id]
+			if f == nil || t == nil || p == nil || (t.state == txPrepared) != prepared {
+				continue
+			}
+			delete(l.pass2, id) // an id that began twice is handed out once
+			if err := f(p); err != nil {
+				return fmt.Errorf("journal: load transaction %d: %w", id, err)
+			}
+		}
 		return nil
 	}
-	for _, id := range l.began {
-		t, p := l.j.txs[id], l.pass2[id]
-		if t == nil || t.state != txPrepared || p == nil {
-			continue
-		}
-		delete(l.pass2, id)
-		if err := l.v.Prepared(p); err != nil {
-			return fmt.Errorf("journal: load prepared transaction %d: %w", id, err)
-		}
+	if err := visit(l.v.Prepared, true); err != nil {
+		return err
 	}
-	return nil
+	return visit(l.v.Failed, false)
 }
 
 // arrange sorts the files into data, current and free ones, and makes the first file of a new journal.

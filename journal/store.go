@@ -7,6 +7,7 @@ import (
 	"path"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -110,10 +111,10 @@ type Store struct {
 	configMu sync.Mutex
 	configs  map[configKey][]int64 // records of the stored settings
 
-	failOnce sync.Once
-	failed   chan struct{}
-	failure  error // set before failed is closed
-	hooks    atomic.Pointer[broker.Hooks]
+	failMu  sync.Mutex
+	failed  chan struct{} // closed after failure is set
+	failure error
+	hooks   broker.Hooks
 }
 
 type configKey struct {
@@ -149,6 +150,7 @@ func (s *Store) Append(ops []broker.Op, w broker.Waiter, mode broker.AppendMode)
 	if mode&broker.Transactional != 0 {
 		sync = s.o.SyncTransactional
 	}
+	s.ids.Ensure()
 	a, err := s.messages.Begin(m)
 	if err != nil {
 		return 0, err
@@ -243,27 +245,56 @@ func appendXid(dst []byte, x broker.Xid) []byte {
 
 // Start implements broker.Store.
 func (s *Store) Start(h broker.Hooks) {
-	s.hooks.Store(&h)
 	s.messages.Start(Hooks{BatchEnd: h.BatchEnd, Fatal: s.fail})
-	s.bindings.Start(Hooks{Fatal: s.fail})
+	s.failMu.Lock()
+	s.hooks = h
+	failure := s.failure
+	s.failMu.Unlock()
+	if failure != nil { // before anybody could be told
+		h.Fatal(failure)
+	}
 }
 
 // fail ends the store: after a failure in one file nothing is acknowledged any more.
 func (s *Store) fail(err error) {
-	s.failOnce.Do(func() {
+	s.failMu.Lock()
+	first := s.failure == nil
+	if first {
 		s.failure = err
 		if !errors.Is(err, ErrFailed) {
 			s.failure = fmt.Errorf("%w: %w", ErrFailed, err)
 		}
 		close(s.failed)
-		if h := s.hooks.Load(); h != nil {
-			(*h).Fatal(s.failure)
-		}
-	})
-	for _, j := range []*Journal{s.messages, s.bindings} {
+	}
+	h, failure, journals := s.hooks, s.failure, []*Journal{s.messages, s.bindings}
+	s.failMu.Unlock()
+	if !first {
+		return
+	}
+	for _, j := range journals {
 		if j != nil {
 			j.fail(err)
 		}
+	}
+	if h != nil {
+		go h.Fatal(failure) // it may close the store, which waits for the goroutine we may be on
+	}
+}
+
+// Busy tells for how long the messages or the bindings journal has been writing and syncing one batch: a watchdog's question.
+func (s *Store) Busy(now time.Time) time.Duration {
+	return max(s.messages.Busy(now), s.bindings.Busy(now))
+}
+
+// join makes a journal part of the store: where to is, and whose failure is everybody's.
+func (s *Store) join(to **Journal, j *Journal) {
+	s.failMu.Lock()
+	*to = j
+	failure := s.failure
+	s.failMu.Unlock()
+	j.Start(Hooks{Fatal: s.fail})
+	if failure != nil {
+		j.fail(failure)
 	}
 }
 

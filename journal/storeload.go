@@ -35,10 +35,11 @@ func (s *Store) Load(pool *message.Pool, r broker.Recovery) error {
 	}
 	m := &loadedMessages{s: s, pool: pool, index: map[int64]int32{}, pages: paging.NewState()}
 	defer m.release()
-	s.messages, _, err = Open(s.o.MessagesOptions(), Visitor{Record: m.record, Prepared: m.prepare})
+	j, _, err := Open(s.o.MessagesOptions(), Visitor{Record: m.record, Prepared: m.prepare})
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
+	s.join(&s.messages, j)
 	if err := s.checkPages(m.pages, b.queues); err != nil {
 		return err
 	}
@@ -73,11 +74,11 @@ type loadedPause struct {
 
 func (s *Store) loadBindings() (*loadedBindings, error) {
 	b := &loadedBindings{s: s, queues: map[int64]*broker.QueueRecord{}}
-	var err error
-	s.bindings, _, err = Open(s.o.BindingsOptions(), Visitor{Record: b.record})
+	j, _, err := Open(s.o.BindingsOptions(), Visitor{Record: b.record})
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
+	s.join(&s.bindings, j)
 	b.settle()
 	if n := len(b.counters); n > 1 {
 		b.gone = append(b.gone, b.counters[:n-1]...)

@@ -28,6 +28,7 @@ func (s *Store) CreateBody(id int64, _ bool) (broker.BodyWriter, error) {
 		}
 	}
 	s.bodies[id] = b
+	s.made = append(s.made, b)
 	return (*bodyWriter)(b), nil
 }
 
@@ -63,7 +64,10 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 func (w *bodyWriter) Finish() (message.Body, error) { return (*Body)(w), nil }
 
 // Abort implements broker.BodyWriter.
-func (w *bodyWriter) Abort() { w.s.DeleteBody(w.id) }
+func (w *bodyWriter) Abort() {
+	w.holds.Store(0)
+	w.s.DeleteBody(w.id)
+}
 
 // Size implements message.Body.
 func (b *Body) Size() int64 { return int64(len(b.data)) }

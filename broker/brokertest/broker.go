@@ -68,8 +68,16 @@ type Broker struct {
 	Settings *Settings
 
 	configure func(*broker.Options)
+	mu        sync.Mutex
 	clients   []*Client
 	seq       int
+}
+
+func (b *Broker) next() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seq++
+	return b.seq
 }
 
 // New starts a broker: settings "#" with dead-letter address DLQ and expiry address ExpiryQueue, both of which exist as
@@ -138,8 +146,14 @@ func (b *Broker) stop() {
 	if err := b.Stop(); err != nil {
 		b.T.Errorf("stop: %v", err)
 	}
+	if b.Store.Failed() {
+		return // what was waiting for the store is never let go
+	}
 	if n := b.Pool().Live(); n != 0 {
 		b.T.Errorf("%d messages are still held after the broker stopped", n)
+	}
+	if n := b.Store.HeldBodies(); n != 0 {
+		b.T.Errorf("%d bodies of large messages are still held after the broker stopped", n)
 	}
 	if n, size := b.Total().Messages(), b.Total().Bytes(); n != 0 || size != 0 {
 		b.T.Errorf("the accounts hold %d messages and %d bytes after the broker stopped", n, size)
@@ -168,4 +182,18 @@ func Until(t testing.TB, what string, ok func() bool) {
 			t.Fatalf("waited in vain: %s", what)
 		}
 	}
+}
+
+// Find returns the settings that apply to an address, the most specific first.
+func (s *Settings) Find(address string) []*config.AddressSetting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.repo.Find(config.SettingsAddress(address))
+}
+
+// Put sets everything that a match has.
+func (s *Settings) Put(match string, a *config.AddressSetting) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.repo.Set(match, a)
 }

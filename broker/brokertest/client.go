@@ -16,11 +16,9 @@ type Client struct {
 	Conn *broker.Connection
 	Work *broker.Work
 
-	b       *Broker
-	sinks   map[int64]*Sink
-	nextID  int64
-	gone    bool
-	dropped func()
+	b      *Broker
+	nextID int64
+	gone   bool
 
 	mu      sync.Mutex
 	answers []Answered
@@ -36,22 +34,24 @@ type Answered struct {
 // Connect opens a connection with a session that is started. o may leave out Name, Client and Principal.
 func (b *Broker) Connect(o broker.SessionOptions) *Client {
 	b.T.Helper()
-	b.seq++
-	c := &Client{b: b, Work: b.NewWork(), sinks: map[int64]*Sink{}}
-	c.Conn = b.Broker.Connect(fmt.Sprintf("conn%d", b.seq), fmt.Sprintf("127.0.0.1:%d", 50000+b.seq), "CORE", func(reason string) {
+	n := b.next()
+	c := &Client{b: b, Work: b.NewWork()}
+	c.Conn = b.Broker.Connect(fmt.Sprintf("conn%d", n), fmt.Sprintf("127.0.0.1:%d", 50000+n), "CORE", func(reason string) {
 		c.mu.Lock()
 		c.closed = reason
 		c.mu.Unlock()
 	})
 	c.open(o)
+	b.mu.Lock()
 	b.clients = append(b.clients, c)
+	b.mu.Unlock()
 	return c
 }
 
 // Open opens another session on the connection of c.
 func (c *Client) Open(o broker.SessionOptions) *Client {
 	c.b.T.Helper()
-	d := &Client{b: c.b, Conn: c.Conn, Work: c.b.NewWork(), sinks: map[int64]*Sink{}}
+	d := &Client{b: c.b, Conn: c.Conn, Work: c.b.NewWork()}
 	d.open(o)
 	return d
 }
@@ -59,8 +59,7 @@ func (c *Client) Open(o broker.SessionOptions) *Client {
 func (c *Client) open(o broker.SessionOptions) {
 	c.b.T.Helper()
 	if o.Name == "" {
-		c.b.seq++
-		o.Name = fmt.Sprintf("session%d", c.b.seq)
+		o.Name = fmt.Sprintf("session%d", c.b.next())
 	}
 	if o.Principal.User == "" {
 		o.Principal = security.Internal("tester")
@@ -147,10 +146,42 @@ func (c *Client) Act(f func(w *broker.Work)) {
 // Send sends a message and waits for the answer.
 func (c *Client) Send(m *message.Builder) error {
 	c.b.T.Helper()
+	return c.send(c.build(m))
+}
+
+// SendLarge sends a message whose body is a file.
+func (c *Client) SendLarge(m *message.Builder, body []byte) error {
+	c.b.T.Helper()
+	id, w, err := c.BeginLarge(m.Durable)
+	if err == nil {
+		_, err = w.Write(body)
+	}
+	if err != nil {
+		c.b.T.Fatalf("large body: %v", err)
+	}
+	file, err := w.Finish()
+	if err != nil {
+		c.b.T.Fatalf("large body: %v", err)
+	}
+	c.EndLarge()
+	m.SetLarge(file)
+	m.Body = nil
+	built := c.build(m)
+	built.SetID(id)
+	return c.send(built)
+}
+
+func (c *Client) build(m *message.Builder) *message.Message {
+	c.b.T.Helper()
 	built, err := c.b.Pool().Build(m)
 	if err != nil {
 		c.b.T.Fatalf("build message: %v", err)
 	}
+	return built
+}
+
+func (c *Client) send(built *message.Message) error {
+	c.b.T.Helper()
 	return c.Do(func(w *broker.Work, a broker.Answer) {
 		if err := c.Session.Send(w, built, broker.SendOptions{Answer: a, Routing: message.Unspecified}); err != nil {
 			c.b.T.Fatalf("send: %v", err)
@@ -184,7 +215,6 @@ func (c *Client) Consume(o broker.ConsumerOptions, credit int64) (*Sink, error) 
 	x, err := c.CreateConsumer(c.Work, o)
 	if err == nil {
 		s.Consumer = x
-		c.sinks[o.ID] = s
 		if credit > 0 {
 			x.Grant(c.Work, credit)
 		}

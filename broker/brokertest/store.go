@@ -24,6 +24,7 @@ type Store struct {
 	dups     []duplicate
 	heur     map[int64]broker.Op
 	bodies   map[int64]*Body
+	made     []*Body // all there ever were
 
 	addresses map[int64]broker.AddressRecord
 	queues    map[int64]broker.QueueRecord
@@ -38,6 +39,7 @@ type Store struct {
 	held    bool
 	permits int
 	closed  bool
+	failed  bool
 	stopped chan struct{}
 
 	ops        []broker.Op
@@ -204,6 +206,19 @@ func (s *Store) BodyCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.bodies)
+}
+
+// HeldBodies is how many bodies somebody still reads.
+func (s *Store) HeldBodies() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, b := range s.made {
+		if b.holds.Load() != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // StoredQueue returns the record of a queue.
@@ -521,11 +536,18 @@ func (s *Store) run() {
 func (s *Store) Fail(err error) {
 	s.mu.Lock()
 	s.waiting = nil
-	s.closed = true
+	s.closed, s.failed = true, true
 	h := s.hooks
 	s.changed.Broadcast()
 	s.mu.Unlock()
 	h.Fatal(err)
+}
+
+// Failed tells whether Fail was called.
+func (s *Store) Failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
 }
 
 // Close implements broker.Store.

@@ -15,15 +15,8 @@ func Memory() Bytes { return memory(os.DirFS("/")) }
 
 func memory(root fs.FS) Bytes {
 	least := meminfo(root)
-	for _, file := range limitFiles(root) {
-		data, err := fs.ReadFile(root, file)
-		if err != nil {
-			continue
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
-		if err == nil && n > 0 && (least == 0 || Bytes(n) < least) {
-			least = Bytes(n)
-		}
+	if n := limit(root); n > 0 && (least == 0 || n < least) {
+		least = n
 	}
 	return least
 }
@@ -71,3 +64,24 @@ func limitFiles(root fs.FS) []string {
 	}
 	return files
 }
+
+// MemoryLimit returns the least limit of the process's cgroups, 0 without one.
+func MemoryLimit() Bytes { return limit(os.DirFS("/")) }
+
+func limit(root fs.FS) Bytes {
+	least := Bytes(0)
+	for _, file := range limitFiles(root) {
+		data, err := fs.ReadFile(root, file)
+		if err != nil {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+		if err == nil && n > 0 && n < unlimited && (least == 0 || Bytes(n) < least) {
+			least = Bytes(n)
+		}
+	}
+	return least
+}
+
+// unlimited is what version 1 of cgroups says without a limit, or a little less.
+const unlimited = 1 << 62

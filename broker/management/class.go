@@ -27,9 +27,12 @@ type Caller struct {
 
 // String is the caller as audit lines have it: user(roles)@ip:port.
 func (c Caller) String() string {
-	who := c.Who.String()
+	who := c.Who.User
 	if who == "" {
 		who = "anonymous"
+	}
+	if len(c.Who.Roles) > 0 {
+		who = c.Who.String()
 	}
 	if c.Remote == "" {
 		return who + "@internal"

@@ -19,7 +19,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(execute(ctx, rootCommand(), os.Args[1:]))
 }
 
@@ -49,7 +49,10 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 func rootCommand() *cobra.Command {
 	root := group("saranga", "Saranga, a message broker that takes the place of Apache Artemis.",
-		createCommand(), runCommand(),
+		createCommand(), runCommand(), stopCommand(), killCommand(), versionCommand(), pwdCommand(),
+		queueCommand(), addressCommand(), checkCommand(), userCommand(),
+		producerCommand(), consumerCommand(), browserCommand(), transferCommand(), perfCommand(),
+		dataCommand(), maskCommand(),
 	)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.PersistentFlags().String(instanceFlag, "", "folder of the instance that the command is for (default: $ARTEMIS_INSTANCE)")

@@ -78,7 +78,9 @@ func (p *prompter) yes(option, question string, silently bool) (bool, error) {
 // errNoLine is the end of standard input where an answer should be.
 const errNoLine = usageError("No line found")
 
-func (p *prompter) question(option, question string) { fmt.Fprintf(p.out, "\n%s:\n%s\n", option, question) }
+func (p *prompter) question(option, question string) {
+	fmt.Fprintf(p.out, "\n%s:\n%s\n", option, question)
+}
 
 func (p *prompter) line() (string, error) {
 	line, err := p.in.ReadString('\n')

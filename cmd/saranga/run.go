@@ -1,55 +1,106 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/saranga-mq/saranga/broker/config"
+	"github.com/saranga-mq/saranga/broker/logging"
 )
 
 func runCommand() *cobra.Command {
-	var instance string
+	var f instanceFlags
+	var o config.Options
+	var allowKill bool
 	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Run the broker of an instance",
-		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return run(instance) },
+		Use:   "run [configuration]",
+		Short: "Run the broker of the instance.",
+		Args:  atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			begin := time.Now()
+			in, warnings, err := f.load(cmd, args, o)
+			if err != nil {
+				return err
+			}
+			logs, err := logging.Open(logging.Options{File: filepath.Join(in.Etc, "log4j2.properties"), Lookup: in.Property, Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr()})
+			if err != nil {
+				return err
+			}
+			defer logs.Close()
+			warn(logs.Logger(logging.Bootstrap), warnings)
+			return run(cmd.Context(), in, logs, allowKill, begin)
+		},
 	}
-	cmd.Flags().StringVar(&instance, "instance", os.Getenv("ARTEMIS_INSTANCE"), "folder of the instance")
+	f.addBroker(cmd)
+	f.addFolders(cmd)
+	cmd.Flags().StringVar(&o.Properties, "properties", "", "files or folders with broker properties (comma list)")
+	cmd.Flags().BoolVar(&allowKill, "allow-kill", false, "let the kill command end the broker")
 	return cmd
 }
 
-func run(dir string) error {
-	begin := time.Now()
-	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: os.Stdout})
-	in, warnings, err := config.Load(dir, config.Options{})
+// warn logs what the configuration has to say: what has no effect in one line, for the rest a line each.
+func warn(log hclog.Logger, warnings []config.Warning) {
+	var without []string
 	for _, w := range warnings {
+		if w.Kind == config.NoEffect {
+			without = append(without, fmt.Sprintf("%s (line %d)", w.Element, w.Line))
+			continue
+		}
 		log.Warn(w.String())
 	}
+	if len(without) > 0 {
+		log.Info("settings without effect, see docs/COMPAT.md: " + strings.Join(without, ", "))
+	}
+}
+
+// run serves an instance until the context ends, the stop or kill command is given, or its store fails.
+func run(ctx context.Context, in *config.Instance, logs *logging.Logging, allowKill bool, begin time.Time) error {
+	log := logs.Logger(logging.Server)
+	l, err := lockInstance(in.Dir)
 	if err != nil {
 		return err
 	}
-	n, err := openNode(in, log)
+	defer l.Close()
+	files := fileWatch{dir: filepath.Dir(in.BrokerFile), allowKill: allowKill}
+	if err := files.clear(); err != nil {
+		return err
+	}
+	n, err := openNode(ctx, in, logs)
 	if err != nil {
 		return err
 	}
-	if err := n.start("00000000-0000-0000-0000-000000000000"); err != nil {
+	if err := n.start(); err != nil {
 		n.stop()
 		return err
 	}
-	log.Info(fmt.Sprintf("AMQ221007: Server is now active (%d ms)", time.Since(begin).Milliseconds()))
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
-	select {
-	case <-stop:
+	if err := n.locks.Activated(); err != nil {
+		n.stop()
+		return err
+	}
+	log.Info("AMQ221007: Server is now active", "ms", time.Since(begin).Milliseconds())
+
+	watching, unwatch := context.WithCancel(ctx)
+	asked := make(chan string, 1)
+	go func() { asked <- files.wait(watching, stopFilePeriod) }()
+	stop := func(file string) error {
+		if file == killFile {
+			return exitCode(0)
+		}
 		return n.stop()
+	}
+	select {
+	case file := <-asked: // "" when the context ended
+		unwatch()
+		return stop(file)
 	case err := <-n.failed:
+		unwatch()
+		<-asked
 		return err
 	}
 }

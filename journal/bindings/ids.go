@@ -62,6 +62,14 @@ func (g *IDs) Next() int64 {
 	return id
 }
 
+// Ensure reserves early, when there are few ids left, so that a Next that follows, perhaps under a lock, need not.
+func (g *IDs) Ensure() {
+	const few = 1 << 20
+	if limit := g.limit.Load(); limit-g.next.Load() < few {
+		_ = g.reserve(limit)
+	}
+}
+
 func (g *IDs) reserve(id int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"flag"
 	"os"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/saranga-mq/saranga/test/peers"
 )
+
+// limit bounds a run of the program, which takes about a minute on two idle cores.
+const limit = 4 * time.Minute
 
 const recording = "testdata/jms-artemis-2.40.0.txt"
 
@@ -85,7 +89,9 @@ func run(t *testing.T, b peers.Broker, program peers.Program) transcript {
 
 	began := time.Now()
 	var stdout, stderr bytes.Buffer
-	cmd := program.Command(t.Context(), "interop.Main", "127.0.0.1", strconv.Itoa(i.Port), i.User, i.Password, *cases)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := program.Command(ctx, "interop.Main", "127.0.0.1", strconv.Itoa(i.Port), i.User, i.Password, *cases)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if stderr.Len() > 0 {

@@ -121,9 +121,28 @@ func appendSendTail(dst []byte, requiresResponse bool, correlation int64, sender
 // Decode reads the payload. It does not allocate. It checks that the body lies
 // in the message, not what the body and the headers hold.
 func (p *Send) Decode(payload []byte, v Version) error {
+	if n := len(payload) - sendTail(currentTail); v >= currentTail && bodyFits(payload, n) { // the common case without a Reader
+		tail := payload[n:]
+		p.Message, p.RequiresResponse = payload[:n:n], tail[0] != 0
+		p.CorrelationID, p.SenderID = int64(binary.BigEndian.Uint64(tail[1:])), int32(binary.BigEndian.Uint32(tail[9:]))
+		return nil
+	}
 	r := buf.NewReader(payload)
 	p.decode(&r, v)
 	return finish(&r, TypeSend)
+}
+
+// currentTail is the first version whose sends end as current ones do.
+const currentTail Version = 134
+
+// bodyFits reports whether the first n bytes of b are a 2.x MSG whose body
+// lies in it, with headers behind.
+func bodyFits(b []byte, n int) bool {
+	if n < 4 {
+		return false
+	}
+	body := int(int32(binary.BigEndian.Uint32(b))) - bodyBase
+	return body >= 0 && body < n-4
 }
 
 // Append appends the whole frame. It does not allocate.
@@ -229,6 +248,12 @@ func (p *Receive) encode(dst []byte, _ Version) []byte {
 // Decode reads the payload. It does not allocate. Like Send.Decode it checks
 // the place of the body only.
 func (p *Receive) Decode(payload []byte, v Version) error {
+	if n := len(payload) - receiveTail; !v.BeforeAddressChange() && bodyFits(payload, n) {
+		tail := payload[n:]
+		p.Message = payload[:n:n]
+		p.ConsumerID, p.DeliveryCount = int64(binary.BigEndian.Uint64(tail)), int32(binary.BigEndian.Uint32(tail[8:]))
+		return nil
+	}
 	r := buf.NewReader(payload)
 	p.decode(&r, v)
 	return finish(&r, TypeReceive)

@@ -72,6 +72,40 @@ func packetTable(t testing.TB) []packetRow {
 		{"xa end", 136, 10, "00000019 34 000000000000000a 00000001 00000002 6271 00000001 67 ff",
 			&XA{Op: TypeXAEnd, Xid: buf.Xid{FormatID: 1, Branch: "bq", Global: "g"}, Flag: true}},
 
+		{"captured queue query answer", 136, 10, "000000b4f2000000000000000affff00000000000000000000000000010000000a780020003e0020003100010000001463006f00720065002e00" +
+			"6100700069002e006100010000001463006f00720065002e006100700069002e007100ff00000100000001ffffff00ff0010000000ff00ff0000" +
+			"0000ffffffffffffffffffffffff00000004ff00ff0000000000000000ff0000000000000000010000000a66006900720073007400ff00000000" +
+			"00000064ffffff00ff00",
+			&QueueQueryResponse{Form: TypeQueueQueryResponseV3, Exists: true, Durable: true, Filter: buf.Of("x > 1"), Address: buf.Of("core.api.a"),
+				Name: buf.Of("core.api.q"), AutoCreateQueues: true, RoutingType: RoutingAnycast, MaxConsumers: 1,
+				DefaultConsumerWindowSize: buf.Of(int32(1048576)), ConfigurationManaged: buf.Of(false),
+				QueueAttributes: QueueAttributes{Exclusive: buf.Of(true), LastValue: buf.Of(false), NonDestructive: buf.Of(false),
+					ConsumersBeforeDispatch: buf.Of(int32(0)), DelayBeforeDispatch: buf.Of(int64(-1)), GroupRebalance: buf.Of(true),
+					GroupBuckets: buf.Of(int32(4)), AutoDelete: buf.Of(false), AutoDeleteDelay: buf.Of(int64(0)), AutoDeleteMessageCount: buf.Of(int64(0)),
+					GroupFirstKey: buf.Of("first"), RingSize: buf.Of(int64(100)), Enabled: buf.Of(true), GroupRebalancePauseDispatch: buf.Of(false)}}},
+		{"captured creation of a queue", 136, 10, "0000008cf4000000000000000a0000001463006f00720065002e006100700069002e0061000000001463" +
+			"006f00720065002e006100700069002e007100010000000a780020003e0020003100ff00ff00010000000100ffffff000000ff00000000ffffff" +
+			"ffffffffffffffffff00000004ff000000010000000a66006900720073007400ff0000000000000064ffff00",
+			&CreateQueueV2{CreateQueue: CreateQueue{Address: "core.api.a", Name: "core.api.q", Filter: buf.Of("x > 1"), Durable: true, RequiresResponse: true},
+				RoutingType: RoutingAnycast, MaxConsumers: 1,
+				QueueAttributes: QueueAttributes{Exclusive: buf.Of(true), LastValue: buf.Of(false), ConsumersBeforeDispatch: buf.Of(int32(0)),
+					DelayBeforeDispatch: buf.Of(int64(-1)), GroupRebalance: buf.Of(true), GroupBuckets: buf.Of(int32(4)), AutoDelete: buf.Of(false),
+					GroupFirstKey: buf.Of("first"), RingSize: buf.Of(int64(100)), Enabled: buf.Of(true)}}},
+		{"captured binding query answer", 136, 10, "0000002cea000000000000000a0000000000ffff00ffffffffff00ff0000ff00ff00000000ffffffffffffffffff0000",
+			&BindingQueryResponse{Form: TypeBindingQueryResponseV5, AutoCreateQueues: true, AutoCreateAddresses: true, DefaultMaxConsumers: -1,
+				DefaultExclusive: buf.Of(false), DefaultLastValue: buf.Of(false), DefaultNonDestructive: buf.Of(false),
+				DefaultConsumersBeforeDispatch: buf.Of(int32(0)), DefaultDelayBeforeDispatch: buf.Of(int64(-1))}},
+		{"captured session", 136, 1, "0000006bee000000000000000100000024002431396634623532342d656362312d313166312d623234642d303266633030303030303031" +
+			"000000000000000b00000088010000000500610064006d0069006e010000000500610064006d0069006e0001900000ffffffffffff000000",
+			&CreateSession{Form: TypeCreateSessionV2, Name: "19f4b524-ecb1-11f1-b24d-02fc00000001", ChannelID: 11, Version: 136, User: buf.Of("admin"),
+				Password: buf.Of("admin"), MinLargeMessageSize: 102400, AutoCommitSends: true, AutoCommitAcks: true, ConfirmationWindowSize: -1}},
+		{"captured topology", 136, 0, "000000dcef00000000000000000000000024002435633436336634362d656362312d313166312d386331612d303266633030303030303031" +
+			"000001a22c37f5f1ff000000040063006f006e006e0000004a004a6f72672e6170616368652e6163746976656d712e617274656d69732e636f72" +
+			"652e72656d6f74696e672e696d706c2e6e657474792e4e65747479436f6e6e6563746f72466163746f727900000002000000040070006f007200" +
+			"74030000000500360032003600310037000000040068006f00730074030000000900093132372e302e302e3100ff000000000088",
+			&ClusterTopology{Form: TypeClusterTopologyV4, NodeID: "5c463f46-ecb1-11f1-8c1a-02fc00000001", UniqueEventID: 1796038194673, Last: true, ServerVersion: 136,
+				Primary: &TransportConfiguration{Name: "conn", Factory: NettyConnectorFactory, Params: []Param{{Key: "port", Value: "62617"}, {Key: "host", Value: "127.0.0.1"}}}}},
+
 		{"disconnect", 121, 0, "00000012 0b 0000000000000000 01 00000004 6e003100", &Disconnect{Form: TypeDisconnect, NodeID: node}},
 		{"disconnect v2", 128, 0, "00000013 7c 0000000000000000 01 00000004 6e003100 00", &Disconnect{Form: TypeDisconnectV2, NodeID: node}},
 		{"disconnect v3 of a normal stop", 136, 0, "00000015 ed 0000000000000000 01 00000004 6e003100 02 00 00",
@@ -495,6 +529,19 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, typ uint8, version int32, payload []byte) {
 		v := Version(version)
 		p, err := Decode(Type(typ), payload, v)
+		var hot Packet
+		var hotErr error
+		switch Type(typ) {
+		case TypeSend:
+			s := new(Send)
+			hot, hotErr = s, s.Decode(payload, v)
+		case TypeReceive:
+			r := new(Receive)
+			hot, hotErr = r, r.Decode(payload, v)
+		}
+		if hot != nil && ((err == nil) != (hotErr == nil) || err == nil && !reflect.DeepEqual(p, hot)) {
+			t.Fatalf("Decode gives %+v, %v; the type's own %+v, %v", p, err, hot, hotErr)
+		}
 		if err != nil {
 			return
 		}

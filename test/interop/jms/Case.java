@@ -50,6 +50,9 @@ final class Case implements AutoCloseable {
    /** How long a case waits for something that must come. */
    static final long PATIENCE = 10_000;
 
+   /** How long a case may take. */
+   private static final long LIMIT = 60_000;
+
    /** How long a case waits for a message that must not come. */
    static final long SILENCE = 600;
 
@@ -66,20 +69,33 @@ final class Case implements AutoCloseable {
       this.name = name;
    }
 
-   static List<String> run(Broker broker, Cases.Entry entry) {
+   /** Runs a case in a thread of its own, so that one that never ends (the client can hang after a cut) is given up. */
+   static List<String> run(Broker broker, Cases.Entry entry) throws InterruptedException {
       Case c = new Case(broker, entry.name());
       long began = System.currentTimeMillis();
-      try (c) {
-         entry.body().run(c);
-      } catch (Throwable failure) {
-         c.fact("FAILED", describe(failure) + " " + failure.getMessage());
-         failure.printStackTrace();
+      Thread body = new Thread(() -> c.run(entry.body()), entry.name());
+      body.setDaemon(true);
+      body.start();
+      body.join(LIMIT);
+      if (body.isAlive()) {
+         c.must("end", "in time", "after " + LIMIT + " ms not yet");
       }
       long took = System.currentTimeMillis() - began;
       if (took > PATIENCE) {
          System.err.println("case " + entry.name() + " took " + took + " ms");
       }
-      return c.transcript;
+      synchronized (c.transcript) {
+         return List.copyOf(c.transcript);
+      }
+   }
+
+   private void run(Cases.Body body) {
+      try (this) {
+         body.run(this);
+      } catch (Throwable failure) {
+         fact("FAILED", describe(failure) + " " + failure.getMessage());
+         failure.printStackTrace();
+      }
    }
 
    // ---- facts

@@ -2,6 +2,7 @@ package interop;
 
 import java.nio.charset.StandardCharsets;
 
+import javax.jms.MessageConsumer;
 import javax.jms.MessageProducer;
 import javax.jms.Queue;
 import javax.jms.Session;
@@ -37,9 +38,13 @@ final class Duplicates {
       for (String id : new String[] {"x", "y", "x", "z", "y"}) {
          sendWith(session, queue, id, id);
       }
-      c.fact("received", c.drain(session.createConsumer(queue)));
+      try (MessageConsumer consumer = session.createConsumer(queue)) {
+         c.fact("received", c.drain(consumer));
+         c.fact("left", c.count(c.named("q")));
+      }
+      c.eventually("left after close", 0L, () -> c.count(c.named("q")));
       sendWith(session, queue, "x", "x");
-      c.fact("after it was consumed", c.count(c.named("q")));
+      c.fact("sent once more after it was consumed", c.drain(session.createConsumer(queue)));
    }
 
    /** A text id is the bytes of its UTF-16LE form. */
@@ -82,8 +87,8 @@ final class Duplicates {
 
    private static void topic(Case c) throws Exception {
       Session session = c.session();
-      javax.jms.MessageConsumer one = session.createConsumer(c.topic(session, "t"));
-      javax.jms.MessageConsumer other = session.createConsumer(c.topic(session, "t"));
+      MessageConsumer one = session.createConsumer(c.topic(session, "t"));
+      MessageConsumer other = session.createConsumer(c.topic(session, "t"));
       for (String id : new String[] {"x", "y", "x"}) {
          sendWith(session, c.topic(session, "t"), id, id);
       }

@@ -199,7 +199,7 @@ final class Subscriptions {
       c.fact("waiting", c.count(Case.shared(c.named("sub"))));
       c.thrown("other selector when unused", () -> session.createSharedDurableConsumer(topic, c.named("sub"), "n = 2"));
       c.send(session, topic, Case.array(Case.texts("n", 3)));
-      c.eventually("waiting then", 1L, () -> c.count(Case.shared(c.named("sub"))));
+      c.eventually("waiting then", 2L, () -> c.count(Case.shared(c.named("sub"))));
    }
 
    private static void clientID(Case c) throws Exception {

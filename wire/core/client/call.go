@@ -16,6 +16,7 @@ type call struct {
 	correlation int64     // core.NoCorrelation when the request has none
 	commit      bool
 	answer      chan answer // capacity 1
+	timer       *time.Timer // of wait
 }
 
 type answer struct {
@@ -78,14 +79,18 @@ func (k *call) wait(ctx context.Context, timeout time.Duration) (a answer, gave 
 		return a, true
 	default:
 	}
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
+	if k.timer == nil {
+		k.timer = time.NewTimer(timeout)
+	} else {
+		k.timer.Reset(timeout)
+	}
+	defer k.timer.Stop()
 	select {
 	case a = <-k.answer:
 		return a, true
 	case <-ctx.Done():
 		return answer{err: context.Cause(ctx)}, false
-	case <-timer.C:
+	case <-k.timer.C:
 		return answer{err: &core.Error{Code: core.ConnectionTimedOut, Message: fmt.Sprintf("no answer in %v", timeout)}}, false
 	}
 }

@@ -715,6 +715,9 @@ func TestParseURL(t *testing.T) {
 	cfg, err := ParseURL("tcp://a:1?user=u;password=p%26q&connectionTTL=5000&callTimeout=1000&confirmationWindowSize=1024&minLargeMessageSize=2048" +
 		"&compressLargeMessage=true&blockOnDurableSend=false&reconnectAttempts=-1&retryInterval=10&sslEnabled=false&unknown=1&clientFailureCheckPeriod=-1")
 	must(t, err)
+	if slow, err := ParseURL("tcp://a?consumerWindowSize=0"); err != nil || !slow.SlowConsumers {
+		t.Errorf("consumerWindowSize=0: %+v, %v", slow, err)
+	}
 	want := Config{Hosts: cfg.Hosts, User: "u", Password: "p&q", ConnectionTTL: 5 * time.Second, CallTimeout: time.Second, ConfirmationWindow: 1024,
 		MinLargeMessageSize: 2048, CompressLarge: true, NoBlockOnDurableSend: true, ReconnectAttempts: -1, RetryInterval: 10 * time.Millisecond,
 		FailureCheckPeriod: -time.Millisecond}
@@ -731,6 +734,49 @@ func TestDeflater(t *testing.T) {
 		must(t, err)
 		if !bytes.HasPrefix(out, []byte{0x78, 0x9c}) {
 			t.Errorf("%d: begins %x", n, out[:2])
+		}
+	}
+}
+
+// TestAllocations: sending an encoded message and receiving and acknowledging
+// one allocate nothing of their own.
+func TestAllocations(t *testing.T) {
+	b := newFakeBroker(t, func(c *fakeConn) {
+		c.serve(func(_ int64, p core.Packet) bool {
+			if p.Type() == core.TypeCreateProducer {
+				io.Copy(io.Discard, c.nc)
+			}
+			return false
+		})
+	})
+	cfg := b.config()
+	cfg.ProducerWindow, cfg.CallTimeout = -1, 100*time.Millisecond
+	ctx := within(t)
+	s, err := dial(t, cfg).NewSession(ctx, autoCommit)
+	must(t, err)
+	c, err := s.NewConsumer(ctx, "q", ConsumerOptions{Window: 1 << 20, OnMessage: func(m *Message) { m.Ack() }})
+	must(t, err)
+	p, err := s.NewProducer(ctx, "a")
+	must(t, err)
+	msg := bytesMessage("a", 1024)
+	raw := (&core.Receive{Message: msg, ConsumerID: c.id, DeliveryCount: 1}).Append(nil, s.id)
+	f, _, _, err := core.Split(raw, 1<<20)
+	must(t, err)
+	l := s.c.current()
+	for _, c := range []struct {
+		name string
+		run  func() error
+	}{
+		{"send", func() error { return p.SendEncoded(ctx, msg, false) }},
+		{"receive", func() error { return s.handle(l, f) }},
+	} {
+		n := testing.AllocsPerRun(2000, func() {
+			if err := c.run(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n > 0.5 { // growing buffers now and then
+			t.Errorf("%s: %v allocations a message", c.name, n)
 		}
 	}
 }

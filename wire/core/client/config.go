@@ -49,7 +49,8 @@ type Config struct {
 
 	ConfirmationWindow  int32 // bytes; 0 and below: off (the protocol's -1)
 	ProducerWindow      int32 // bytes; 0: 64 KiB; negative: no flow control
-	ConsumerWindow      int32 // bytes; 0: the queue's default; negative: no flow control. See ConsumerOptions.SlowConsumer.
+	ConsumerWindow      int32 // bytes; 0: the queue's default; negative: no flow control.
+	SlowConsumers       bool  // ConsumerOptions.Slow of consumers without a window of their own; the URL's consumerWindowSize=0
 	MinLargeMessageSize int32 // bytes from which a body is sent in chunks, and their size; default 100 KiB
 	CompressLarge       bool  // deflate bodies of MinLargeMessageSize and more
 
@@ -135,6 +136,7 @@ func ParseURL(text string) (Config, error) {
 	c.ConfirmationWindow = p.int("confirmationWindowSize", 0)
 	c.ProducerWindow = p.int("producerWindowSize", 0)
 	c.ConsumerWindow = p.int("consumerWindowSize", 0)
+	c.SlowConsumers = p.text("consumerWindowSize") == "0"
 	c.MinLargeMessageSize = p.int("minLargeMessageSize", 0)
 	c.CompressLarge = p.bool("compressLargeMessage", false) || p.bool("compressLargeMessages", false)
 	c.NoBlockOnDurableSend = !p.bool("blockOnDurableSend", true)

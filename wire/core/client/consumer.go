@@ -82,15 +82,26 @@ func (s *Session) NewConsumer(ctx context.Context, queue string, o ConsumerOptio
 		return nil, wrap(err, "create consumer on %s", queue)
 	}
 	c.info = p.(*core.QueueQueryResponse)
-	c.window = int(o.Window)
-	if c.window == 0 {
-		c.window = int(s.c.cfg.ConsumerWindow)
-	}
-	if c.window == 0 {
-		c.window = int(c.info.DefaultConsumerWindowSize.Or(DefaultConsumerWindow))
+	c.open()
+	return c, nil
+}
+
+// open settles the window and gives the first credits. The session's lock is held.
+func (c *Consumer) open() {
+	cfg := &c.s.c.cfg
+	c.window = int(c.opts.Window)
+	if c.window == 0 && !cfg.SlowConsumers {
+		c.window = int(cfg.ConsumerWindow)
+		if c.window == 0 {
+			c.window = int(c.info.DefaultConsumerWindowSize.Or(DefaultConsumerWindow))
+		}
 	}
 	switch {
-	case o.Slow || c.window == 0:
+	case c.opts.Slow:
+	case c.window == 0 && c.opts.OnMessage != nil:
+		c.window = 1 // nobody asks for a message: one after the other
+		c.give(1)
+	case c.window == 0:
 		c.opts.Slow = true
 	case c.window < 0:
 		c.window = -1
@@ -98,7 +109,6 @@ func (s *Session) NewConsumer(ctx context.Context, queue string, o ConsumerOptio
 	default:
 		c.give(c.window)
 	}
-	return c, nil
 }
 
 func (c *Consumer) creation(requiresResponse bool) *core.CreateConsumer {

@@ -3,10 +3,10 @@
 //
 //	conn, err := client.Dial(ctx, cfg)                 // TCP or TLS, topology
 //	s, err := conn.NewSession(ctx, client.SessionOptions{AutoCommitSends: true, AutoCommitAcks: true})
-//	p, err := s.NewProducer("orders")
+//	p, err := s.NewProducer(ctx, "orders")
 //	err = p.Send(ctx, message.New("orders", message.Text)) // durable: waits for the broker
 //	c, err := s.NewConsumer(ctx, "orders", client.ConsumerOptions{})
-//	err = s.Start()
+//	err = s.Start(ctx)
 //	m, err := c.Receive(ctx)
 //	err = m.Ack()
 //
@@ -17,7 +17,7 @@
 // while a lost connection is being made again. OnMessage and the functions
 // given to SendAsync are called on the read goroutine: they must return soon
 // and may call only what does not wait: Ack, AckIndividual, SendAsync without
-// a producer window, Flush.
+// a producer window, Flush. Close called there would wait for itself.
 //
 // # Output
 //

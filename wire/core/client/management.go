@@ -78,7 +78,7 @@ func (c *Conn) NewManagement(ctx context.Context, address string) (*Management, 
 	if err != nil {
 		return nil, err
 	}
-	m := &Management{s: s, reply: newUUID()}
+	m := &Management{s: s, reply: address + "." + newUUID()} // below the management address, as Artemis' tools have it, so that its settings and permissions count
 	err = func() (err error) {
 		if err = s.CreateQueue(ctx, QueueOptions{Name: m.reply, Temporary: true, RoutingType: core.RoutingUnset}); err != nil {
 			return err

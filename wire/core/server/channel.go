@@ -310,6 +310,20 @@ func (ch *channel) giveUp() {
 	ch.mu.Unlock()
 }
 
+// waitAnswered waits until every request that was handled has been answered and counted: what the client sent is either
+// confirmed by the reattachment or was never handled, and is sent again. False: the broker stops.
+func (ch *channel) waitAnswered(w *broker.Work) bool {
+	done := make(chan struct{})
+	ch.sess.Done(w, broker.Answer{Call: func(*broker.Work) { close(done) }}, nil)
+	w.Flush()
+	select {
+	case <-done:
+		return true
+	case <-ch.s.b.Done():
+		return false
+	}
+}
+
 // moveTo continues the channel on another connection, from the packet after last on.
 func (ch *channel) moveTo(c *conn, last int32) bool {
 	ch.waitIdle()
@@ -319,6 +333,9 @@ func (ch *channel) moveTo(c *conn, last int32) bool {
 	ch.mu.Unlock()
 	if !away { // the old connection has not noticed yet that it is broken
 		ch.detach()
+	}
+	if !ch.waitAnswered(w) {
+		return false
 	}
 	ch.mu.Lock()
 	replay, err := ch.confirmations.Replay(last)

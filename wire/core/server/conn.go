@@ -47,7 +47,8 @@ type conn struct {
 	lastAlive int64
 	lastRead  int64
 
-	detached atomic.Bool // the socket is gone, sessions wait for their client to come back
+	gone     chan struct{} // closed when the reader has ended
+	detached atomic.Bool   // the socket is gone, sessions wait for their client to come back
 	ended    atomic.Bool
 }
 
@@ -170,6 +171,7 @@ func (c *conn) stall(k *broker.Consumer) {
 
 // Closed implements transport.Handler.
 func (c *conn) Closed(_ *transport.Conn, err error) {
+	defer close(c.gone)
 	c.stallMu.Lock()
 	for st := range c.streams {
 		st.stop()
@@ -356,7 +358,7 @@ func (c *conn) createSession(p *core.CreateSession) {
 		return
 	}
 	if !c.s.b.Started() {
-		c.exception(core.Code(broker.SessionCreationRejected), "AMQ229107: Server not started")
+		c.exception(core.Code(broker.SessionCreationRejected), "AMQ229034: Server not started")
 		return
 	}
 	if c.version.CompareAndSwap(0, int32(p.Version)); c.v() != p.Version {
@@ -370,7 +372,6 @@ func (c *conn) createSession(p *core.CreateSession) {
 		var auth *security.AuthenticationError
 		if errors.As(err, &auth) {
 			c.exception(core.Code(broker.SecurityException), auth.Error())
-			c.s.log.Warn("AMQ222216: Security problem while authenticating: "+auth.Error(), "cause", auth.Cause)
 			return
 		}
 		c.s.log.Error("login failed", "remote", c.RemoteAddr(), "error", err)
@@ -426,7 +427,9 @@ func (c *conn) reattach(p *core.ReattachSession) {
 		return
 	}
 	if !old.detached.Load() {
+		// nothing that still lies in the old socket may be handled once the count has been told
 		old.tc.Close(errors.New("the client came back on another connection"))
+		<-old.gone
 	}
 	c.version.CompareAndSwap(0, old.version.Load())
 	if !ch.moveTo(c, p.LastConfirmedCommandID) {

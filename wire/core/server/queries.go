@@ -98,7 +98,7 @@ func (ch *channel) bindingQuery(name string) (*core.BindingQueryResponse, error)
 		DefaultDelayBeforeDispatch: buf.Of(s.DefaultDelayBeforeDispatch.Milliseconds()),
 	}
 	if bare == b.Options().ManagementAddress {
-		r.Exists = true
+		r.Exists, r.SupportsMulticast, r.SupportsAnycast = true, true, true
 		return r, nil
 	}
 	a := b.Address(bare)
@@ -219,10 +219,10 @@ func (ch *channel) createShared(_ *broker.Work, p *core.CreateSharedQueueV2) err
 	if q := ch.s.b.Queue(name); q != nil {
 		cfg := q.Config()
 		if cfg.Address != address {
-			return &broker.Error{Code: broker.InvalidQueueConfiguration, Text: "AMQ229227: Queue " + name + " exists on another address, " + cfg.Address}
+			return &broker.Error{Code: broker.InvalidTransientQueueUse, Text: "AMQ229082: Queue " + name + " already exists on another subscription"}
 		}
 		if cfg.Filter != p.Filter.V {
-			return &broker.Error{Code: broker.InvalidQueueConfiguration, Text: "AMQ229228: Queue " + name + " exists with another filter, " + cfg.Filter}
+			return &broker.Error{Code: broker.InvalidTransientQueueUse, Text: "AMQ229083: Queue " + name + " has a different filter than requested"}
 		}
 		return nil
 	}

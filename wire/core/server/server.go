@@ -125,7 +125,7 @@ func (p protocol) Name() string { return p.name }
 func (p protocol) Accept(tc *transport.Conn) transport.Handler { return p.accept(tc) }
 
 func (s *Server) accept(tc *transport.Conn) transport.Handler {
-	c := &conn{s: s, tc: tc, out: tc.Output(), w: s.b.NewWork(), channels: map[int64]*channel{}, ttl: DefaultTTL, plain: !tc.TLS()}
+	c := &conn{s: s, tc: tc, out: tc.Output(), w: s.b.NewWork(), channels: map[int64]*channel{}, gone: make(chan struct{}), ttl: DefaultTTL, plain: !tc.TLS()}
 	if s.o.TTLOverride != -1 {
 		c.ttl = s.o.TTLOverride
 	}

@@ -1,0 +1,4 @@
+package management
+
+// Parameters is for the fuzz target.
+var Parameters = parameters

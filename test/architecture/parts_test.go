@@ -1,0 +1,72 @@
+package architecture
+
+// everything marks a part that may import every other but main programs.
+const everything = "*"
+
+// leaves are the packages below broker that the engine is made of.
+var leaves = []string{"broker/config", "broker/filter", "broker/message", "broker/security", "broker/timers"}
+
+// parts says which packages of this module each package may import. A new package comes with a line here and one in
+// docs/architecture.md; a new arrow is a decision to be told there.
+var parts = map[string][]string{
+	"cmd/saranga": {everything},
+
+	// The engine: no socket, no file format.
+	"broker":               join(leaves, "wire/buf"),
+	"broker/config":        {},
+	"broker/config/create": {"broker/config"},
+	"broker/filter":        {},
+	"broker/logging":       {"broker/config"},
+	"broker/message":       {"wire/buf"},
+	"broker/netcheck":      {},
+	"broker/security":      {"broker/config"},
+	"broker/timers":        {},
+	"broker/watchdog":      {},
+	"broker/management":    join(leaves, "broker", "wire/buf"),
+	"broker/brokertest":    join(leaves, "broker", "wire/buf"),
+
+	// Bytes of the protocols. Only a server package knows the engine.
+	"wire/buf":         {},
+	"wire/transport":   {},
+	"wire/core":        {"broker/message", "wire/buf", "wire/transport"},
+	"wire/core/client": {"broker/message", "wire/buf", "wire/core", "wire/transport"},
+	"wire/core/server": join(leaves, "broker", "wire/buf", "wire/core", "wire/transport"),
+
+	// Everything on disk. journal implements broker.Store; of the engine it knows the interfaces only.
+	"journal":          {"broker", "broker/message", "journal/bindings", "journal/fs", "journal/large", "journal/paging", "wire/buf"},
+	"journal/bindings": {"broker", "broker/message", "wire/buf"},
+	"journal/export":   {"broker", "broker/message", "journal", "journal/bindings", "journal/fs", "journal/large", "journal/paging", "wire/buf"},
+	"journal/fs":       {},
+	"journal/large":    {"broker/message", "journal/fs", "wire/buf"},
+	"journal/lock":     {},
+	"journal/paging":   {"broker/message", "journal/fs", "wire/buf"},
+	"journal/print":    {"broker", "broker/message", "journal", "journal/bindings", "journal/fs", "journal/large", "journal/paging", "wire/buf"},
+
+	"journal/internal/golden": {"journal/fs"},
+
+	// Suites that need more than one process, and what holds the project together.
+	"test/architecture": {},
+	"test/bench":        {everything},
+	"test/crash":        {everything},
+	"test/interop":      {everything},
+	"test/licenses":     {},
+	"test/peers":        {everything},
+}
+
+// partsInTests says what the tests of a package may import beside that: mostly the other end of what it does.
+var partsInTests = map[string][]string{
+	"wire/core/server": {"wire/core/client"},
+}
+
+// forTests are packages that every test may import, and nothing else.
+var forTests = []string{"broker/brokertest", "journal/internal/golden"}
+
+// programs are packages, with those below them, that nothing outside of test imports.
+var programs = []string{"cmd", "test"}
+
+// emptyNames say nothing about what a package holds.
+var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base"}
+
+func join(list []string, more ...string) []string {
+	return append(append([]string(nil), list...), more...)
+}
