@@ -109,8 +109,6 @@ type Broker struct {
 	background                        sync.WaitGroup
 	ctx                               context.Context
 	cancel                            context.CancelFunc
-	totalSent                         atomic.Int64
-	totalReceived                     atomic.Int64
 	startTime                         int64
 	configs                           configStore
 }

@@ -123,6 +123,10 @@ func (q *Queue) cancel(w *Work, refs []Ref, kind cancelKind, record bool) {
 		}
 		q.delivering--
 		q.deliveringSize -= r.Msg.PersistentSize()
+		if q.deleted.Load() {
+			q.drop(w, r, reasonKilled) // the queue went while a transaction had the message
+			continue
+		}
 		if !q.cfg.Internal && s.MaxDeliveryAttempts > 0 && int(r.Count) >= s.MaxDeliveryAttempts {
 			q.deadLetter(w, r)
 			continue

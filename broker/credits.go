@@ -15,9 +15,8 @@ type creditQueue struct {
 
 // A CreditRequest is a producer's request for credits that may have to wait.
 type CreditRequest struct {
-	grant     func()
-	address   *Address
-	cancelled bool
+	grant   func()
+	address *Address
 }
 
 // Cancel withdraws the request; grant may be running at this moment.

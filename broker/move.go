@@ -78,7 +78,11 @@ func (b *Broker) move(w *Work, mv *move) {
 	if err != nil {
 		b.log.Error("cannot copy a message to move it; it stays where it was", "queue", q.Name(), "message", old.ID(), "target", mv.address, "error", err)
 		q.mu.Lock()
-		if !mv.keep {
+		switch {
+		case mv.keep:
+		case q.deleted.Load():
+			q.drop(w, mv.ref, reasonKilled)
+		default:
 			q.requeue(w, []Ref{mv.ref})
 		}
 		q.mu.Unlock()

@@ -21,7 +21,8 @@ type Queue struct {
 	b       *Broker
 	address *Address
 
-	// incoming counts messages routed here whose reference has not arrived yet; a deleted queue waits for them.
+	// incoming counts messages routed here whose reference has not arrived yet; in a deleted queue they are dropped when
+	// they arrive.
 	incoming atomic.Int64
 	deleted  atomic.Bool
 

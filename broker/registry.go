@@ -195,6 +195,7 @@ func (b *Broker) queuesOf(a *Address) []*Queue {
 
 // DeleteAddress deletes an address. With bindings it is refused unless force deletes them too.
 func (b *Broker) DeleteAddress(w *Work, name string, force bool) error {
+	w.settle() // moves may create queues themselves
 	b.admin.Lock()
 	defer b.admin.Unlock()
 	a := b.Address(name)
@@ -507,6 +508,7 @@ type DeleteQueueOptions struct {
 
 // DeleteQueue deletes a queue and its messages.
 func (b *Broker) DeleteQueue(w *Work, name string, o DeleteQueueOptions) error {
+	w.settle() // moves may create queues themselves
 	b.admin.Lock()
 	defer b.admin.Unlock()
 	q := b.Queue(name)

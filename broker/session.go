@@ -230,10 +230,9 @@ func (s *Session) Close(w *Work, lost bool) {
 		return
 	}
 	s.AbortLarge()
-	if s.tx != nil && s.tx.xid == nil {
-		s.tx.rollback(w, nil, Answer{})
-	} else if s.tx != nil && !s.tx.prepared {
-		s.tx.rollback(w, nil, Answer{})
+	if tx := s.tx; tx != nil && !tx.prepared {
+		s.b.removeBranch(tx)
+		tx.rollback(w, nil, Answer{})
 	}
 	s.tx = nil
 	for _, c := range s.Consumers() {

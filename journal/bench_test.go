@@ -203,3 +203,29 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkBareSync is the disk's own part of BenchmarkDurable with one waiting: a write of 1 KiB and a sync.
+func BenchmarkBareSync(b *testing.B) {
+	dir := b.TempDir()
+	f, err := fs.OS{}.Create(dir + "/f")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	const size = 10 << 20
+	if err := fs.Zero(f, 0, size); err != nil {
+		b.Fatal(err)
+	}
+	if err := f.Datasync(); err != nil {
+		b.Fatal(err)
+	}
+	body := make([]byte, 1100)
+	for i := range b.N {
+		if _, err := f.WriteAt(body, int64(i*len(body)%(size-2000))); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Datasync(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -163,9 +163,7 @@ func TestTopicsGolden(t *testing.T) {
 	g := loadGolden(t, "topics")
 	_, r := mustLoad(t, g)
 	var got []string
-	for _, id := range r.duplicates["news"] {
-		got = append(got, id)
-	}
+	got = append(got, r.duplicates["news"]...)
 	for _, want := range []string{"d\x00u\x00p\x00-\x001\x00", "\x01\x02\x03\x04"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("duplicate id %q of news is missing: %q", want, got)

@@ -58,7 +58,7 @@ func NewScanner(b []byte, h Header, stale bool) *Scanner {
 // scanWindow is how much of a file a scanner that reads it holds in memory, unless a record is larger.
 const scanWindow = 256 << 10
 
-// scanFile scans the first size bytes of a file, reading as it goes into the memory of window, which may be nil. A payload
+// scanFile scans the first size bytes of a file, reading as it goes into the memory of window, if there is any. A payload
 // is valid until Next is called again.
 func scanFile(f fs.File, size int, h Header, window []byte) *Scanner {
 	return &Scanner{src: f, b: window[:0], base: headerSize, size: size, pos: headerSize, version: h.Version, file: recordFileID(h.ID)}
@@ -80,7 +80,11 @@ func (s *Scanner) fill(p, n int) bool {
 	if s.src == nil {
 		return false
 	}
-	want := min(max(n, cap(s.b), scanWindow), s.size-p)
+	want := cap(s.b)
+	if want == 0 {
+		want = scanWindow
+	}
+	want = min(max(n, want), s.size-p)
 	b := s.b[:cap(s.b)]
 	if len(b) < want {
 		b = make([]byte, want)
@@ -103,10 +107,11 @@ func (s *Scanner) Next(r *Record) bool {
 		w := s.at(p, 1)
 		i := 0
 		for i < len(w) && (w[i] < byte(Event) || w[i] > byte(Rollback)) {
-			for i+8 < len(w) && binary.LittleEndian.Uint64(w[i:]) == 0 {
-				i += 8
+			if i+8 <= len(w) && binary.LittleEndian.Uint64(w[i:]) == 0 {
+				i += 8 // the rest of a file is zeros, mostly
+			} else {
+				i++
 			}
-			i++
 		}
 		if p += i; i == len(w) {
 			continue

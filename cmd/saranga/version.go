@@ -8,11 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is Saranga's own, compatibleVersion that of Artemis whose behaviour it has.
-const (
-	version           = "0.1.0"
-	compatibleVersion = "2.57.0"
-)
+// version is Saranga's own; a release build sets it. compatibleVersion is that of Artemis whose behaviour it has.
+var version = "0.1.0"
+
+const compatibleVersion = "2.57.0"
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
