@@ -79,7 +79,7 @@ func (s *Session) removeConsumer(w *Work, c *Consumer, lost bool) {
 	s.mu.Unlock()
 	q := c.Queue
 	q.removeConsumer(w, c, lost)
-	s.b.notify("CONSUMER_CLOSED", append(s.consumerProps(c), Prop{"_AMQ_FilterString", nil})...)
+	s.b.notify("CONSUMER_CLOSED", append(s.consumerProps(c), Prop{"_AMQ_FilterString", textOrNull(c.Filter())})...)
 	if q.cfg.Transient && q.Counts().Consumers == 0 && !c.Browse {
 		w.settle()
 		err := s.b.DeleteQueue(w, q.cfg.Name, DeleteQueueOptions{CheckConsumers: true, AutoDeleteAddress: true})

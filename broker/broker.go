@@ -174,6 +174,7 @@ func (b *Broker) Load() error {
 func (b *Broker) Start() {
 	b.startTime = b.now()
 	b.reap(true)
+	b.createNotificationAddress()
 	b.wheel.Start()
 	b.goroutine(b.granter)
 	b.started.Store(true)
@@ -181,6 +182,17 @@ func (b *Broker) Start() {
 	b.repeat(b.opts.AddressScanPeriod, func() { b.reap(false) })
 	b.repeat(b.opts.TransactionScanPeriod, b.scanTransactions)
 	b.repeat(1000, b.scanSlowConsumers)
+}
+
+// createNotificationAddress makes the address of notifications be there, for those who may not create addresses.
+func (b *Broker) createNotificationAddress() {
+	name := b.opts.ManagementNotificationAddress
+	if name == "" || b.Address(name) != nil {
+		return
+	}
+	if _, err := b.CreateAddress(name, MulticastSet, false); err != nil {
+		b.log.Warn("AMQ222270: Unable to create management notification address", "address", name, "error", err)
+	}
 }
 
 // Started tells whether clients are served.

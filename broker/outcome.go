@@ -1,6 +1,9 @@
 package broker
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // An outcome is a request whose answer waits: for the store, or behind one that does. While it waits for the store it is
 // the store's Waiter.
@@ -66,6 +69,9 @@ func (s *Session) now(w *Work, o *outcome) {
 
 // Done answers a request that is already decided, in its turn.
 func (s *Session) Done(w *Work, a Answer, err error) {
+	if err != nil {
+		s.failed(a, err)
+	}
 	if a.Kind == 0 && a.Call == nil {
 		return
 	}
@@ -79,6 +85,22 @@ func (s *Session) Done(w *Work, a Answer, err error) {
 	s.push(o)
 	s.drain(w)
 	s.mu.Unlock()
+}
+
+// failed is called with each request that fails. What the broker itself could not do makes the transaction rollback-only;
+// of what the client does not want to know the operator is told, once for each kind of error.
+func (s *Session) failed(a Answer, err error) {
+	e := AsError(err)
+	if tx := s.tx; tx != nil && (e.Code == InternalError || e.Code == IOError) {
+		tx.lock()
+		tx.fail(&Error{Code: GenericException, Text: err.Error()})
+		tx.unlock()
+	}
+	if !a.Silent && (a.Kind != 0 || a.Call != nil) || e.Code == QueueExists || slices.Contains(s.unanswered, e.Code) {
+		return // a client that comes back creates its queues again
+	}
+	s.unanswered = append(s.unanswered, e.Code)
+	s.b.log.Warn("AMQ224016: a request failed and its client asked for no answer; more of this kind are not reported", "session", s.Name, "remote", s.Conn.Remote, "error", err)
 }
 
 // DoneStored answers when everything appended so far is stored.

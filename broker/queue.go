@@ -36,7 +36,7 @@ type Queue struct {
 	resident int
 
 	groups     map[string]*Consumer // owners of message groups
-	lastValues map[string]int64     // last-value queue: id of the current message of each key
+	lastValues map[string]int64     // last-value queue: id of the current message of each key; else nil
 	scheduled  schedule
 
 	consumers []*consumerLevel // by priority, highest first
@@ -152,7 +152,7 @@ func (q *Queue) put(w *Work, r Ref) {
 		q.foreign = true
 		q.rescan()
 	}
-	if q.cfg.LastValue {
+	if q.lastValues != nil {
 		q.replaceLastValue(w, m)
 	}
 	q.push(r)
@@ -237,7 +237,7 @@ func (q *Queue) settled(r Ref, why reason) {
 func (q *Queue) requeue(w *Work, refs []Ref) {
 	for _, r := range refs {
 		r.flags = 0
-		if q.cfg.LastValue {
+		if q.lastValues != nil {
 			if key, ok := q.lastValueKey(r.Msg); ok {
 				if current, known := q.lastValues[key]; known && current != r.Msg.ID() {
 					q.drop(w, r, reasonReplaced)
@@ -338,7 +338,7 @@ func (q *Queue) Counts() Counts {
 		Scheduled: int64(q.scheduled.len()), Durable: q.durableCount, DurableSize: q.durableSize, Size: q.size, DeliveringSize: q.deliveringSize,
 		Consumers: q.nCons, Groups: len(q.groups), Stats: q.stats, Paused: q.paused || q.address.paused.Load(), Enabled: q.cfg.Enabled,
 	}
-	if q.cfg.LastValue {
+	if q.lastValues != nil {
 		c.Messages -= int64(q.delivering)
 	}
 	if q.cfg.NonDestructive {

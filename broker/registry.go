@@ -15,6 +15,14 @@ func (b *Broker) Address(name string) *Address {
 	return b.addresses[name]
 }
 
+// supports tells whether there is an address with a routing type.
+func (b *Broker) supports(address string, t message.RoutingType) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	a := b.addresses[address]
+	return a != nil && a.types.Has(t)
+}
+
 // Queue returns a queue by its name or as address::name, nil when there is none.
 func (b *Broker) Queue(name string) *Queue {
 	if _, q, ok := splitFQQN(name); ok {
@@ -300,7 +308,6 @@ func (b *Broker) createQueue(cfg QueueConfig, o CreateOptions) (*Queue, error) {
 		return nil, errorf(IllegalState, "AMQ229216: Invalid queue name: %s", cfg.Name)
 	}
 	cfg.Filter = strings.TrimSpace(cfg.Filter)
-	cfg.LastValue = cfg.LastValue || cfg.LastValueKey != ""
 	f, err := parseFilter(cfg.Filter)
 	if err != nil {
 		return nil, err
@@ -320,15 +327,16 @@ func (b *Broker) createQueue(cfg QueueConfig, o CreateOptions) (*Queue, error) {
 		}
 	}
 	a := b.Address(cfg.Address)
+	create := o.AutoCreateAddress || cfg.Temporary // or give it the routing type
 	switch {
-	case a == nil && !o.AutoCreateAddress && !cfg.Temporary:
+	case a == nil && !create:
 		return nil, errNoAddress(cfg.Address)
 	case a == nil:
 		if a, err = b.createAddress(cfg.Address, SetOf(cfg.Routing), true, !cfg.Durable && cfg.Temporary); err != nil {
 			return nil, err
 		}
 	case !a.types.Has(cfg.Routing):
-		if !o.AutoCreateAddress {
+		if !create {
 			return nil, errorf(InternalError, "AMQ229207: Can not create queue with routing type: %s, Supported routing types for address: %s are %s", cfg.Routing, cfg.Address, typesText(a.types))
 		}
 		if err := b.addType(a, cfg.Routing); err != nil {
@@ -382,7 +390,7 @@ func (b *Broker) addType(a *Address, t message.RoutingType) error {
 
 func (b *Broker) newQueue(id int64, cfg QueueConfig, a *Address) *Queue {
 	q := &Queue{ID: id, b: b, address: a, cfg: cfg, created: b.now()}
-	if cfg.LastValue {
+	if cfg.LastValue || cfg.LastValueKey != "" {
 		q.lastValues = map[string]int64{}
 	}
 	q.match.Store(&queueMatch{routing: cfg.Routing})
@@ -506,6 +514,9 @@ type DeleteQueueOptions struct {
 	AutoDeleteAddress bool // delete the address too when it was auto-created and nothing is bound to it any more
 }
 
+// localQueueBinding is what Artemis prints where the text of AMQ229025 promises a number.
+const localQueueBinding = "org.apache.activemq.artemis.core.postoffice.impl.LocalQueueBinding"
+
 // DeleteQueue deletes a queue and its messages.
 func (b *Broker) DeleteQueue(w *Work, name string, o DeleteQueueOptions) error {
 	w.settle() // moves may create queues themselves
@@ -515,8 +526,8 @@ func (b *Broker) DeleteQueue(w *Work, name string, o DeleteQueueOptions) error {
 	if q == nil {
 		return &Error{Code: QueueDoesNotExist}
 	}
-	if n := q.Counts().Consumers; o.CheckConsumers && n > 0 {
-		return errorf(IllegalState, "AMQ229025: Cannot delete queue %s on binding %s - it has consumers = %d", q.cfg.Name, q.cfg.Name, n)
+	if o.CheckConsumers && q.Counts().Consumers > 0 {
+		return errorf(IllegalState, "AMQ229025: Cannot delete queue %[1]s on binding %[1]s - it has consumers = %[2]s", q.cfg.Name, localQueueBinding)
 	}
 	if err := b.deleteQueue(w, q); err != nil {
 		return err

@@ -233,7 +233,7 @@ func (s *Session) autoCreate(name string, want message.RoutingType) error {
 	address := bareAddress(name)
 	st := b.SettingsFor(address)
 	a := b.Address(address)
-	if a == nil || !b.Info(a).RoutingTypes.Has(want) {
+	if !b.supports(address, want) {
 		if !st.AutoCreateAddresses {
 			return errNoAddress(address)
 		}

@@ -109,10 +109,11 @@ func (c *Connection) End(w *Work, lost bool) {
 
 // Answer is what a protocol wants to be told when a request is done. The engine keeps it and hands it back.
 type Answer struct {
-	Kind uint8       // the protocol's own; 0: nothing is to be said
-	Size int32       // the protocol's own
-	ID   int64       // the protocol's own
-	Call func(*Work) // rare answers: called instead of Client.Answer when the turn of the answer has come
+	Kind   uint8       // the protocol's own; 0: nothing is to be said
+	Silent bool        // the client is not told of an error
+	Size   int32       // the protocol's own
+	ID     int64       // the protocol's own
+	Call   func(*Work) // rare answers: called instead of Client.Answer when the turn of the answer has come
 }
 
 // A Client is the protocol's side of a session.
@@ -156,6 +157,7 @@ type Session struct {
 	xaTimeout int64 // seconds
 	targets   [2]sendTarget
 	large     BodyWriter
+	unanswered []Code // errors of requests without an answer that the operator was told of
 
 	mu         sync.Mutex // guards the queue of outcomes, and consumers against other goroutines
 	head, tail *outcome
@@ -353,12 +355,13 @@ func (s *Session) CreateQueue(cfg QueueConfig, o CreateOptions) error {
 	if err := s.check(perm, cfg.Address, cfg.Name); err != nil {
 		return err
 	}
-	if s.b.Address(bareAddress(cfg.Address)) == nil && o.AutoCreateAddress && !cfg.Temporary {
+	if o.AutoCreateAddress && !s.b.supports(bareAddress(cfg.Address), cfg.Routing) {
 		if err := s.check(security.CreateAddress, cfg.Address, cfg.Name); err != nil {
 			return err
 		}
 	}
 	cfg.User = s.Principal.User
+	cfg.Internal = cfg.Internal || bareAddress(cfg.Address) == s.b.opts.ManagementNotificationAddress
 	o.limited = true
 	q, err := s.b.CreateQueue(cfg, o)
 	if err != nil {

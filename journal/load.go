@@ -66,6 +66,7 @@ func Open(o Options, v Visitor) (*Journal, *Loaded, error) {
 	if err := o.apply(p); err != nil {
 		return nil, nil, err
 	}
+	maxID := p.maxID
 	if p, err = o.plan(); err != nil {
 		return nil, nil, err
 	}
@@ -78,7 +79,7 @@ func Open(o Options, v Visitor) (*Journal, *Loaded, error) {
 	if err := l.unfinished(); err != nil {
 		return nil, nil, err
 	}
-	j.nextID = p.maxID + 1
+	j.nextID = max(maxID, p.maxID) + 1
 	if err := j.arrange(l); err != nil {
 		return nil, nil, err
 	}

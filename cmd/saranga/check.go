@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,7 +87,11 @@ func (c *checkFlags) runChecks(ctx context.Context, cmd *cobra.Command, title st
 	if len(problems) == 0 {
 		return nil
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s failed. Reason: %s\n", title, strings.Join(problems, "\n"))
+	why := problems[0]
+	if c.failAtEnd {
+		why = "checks not successful"
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s failed. Reason: %s\n", title, why)
 	return exitCode(1)
 }
 
@@ -252,8 +255,8 @@ func checkQueueCommand() *cobra.Command {
 	}
 	q.add(cmd)
 	f := cmd.Flags()
-	f.IntVar(&q.browse, "browse", 0, "messages to look at; -1: at least one")
-	f.IntVar(&q.consume, "consume", 0, "messages to receive; -1: at least one")
+	f.IntVar(&q.browse, "browse", 0, "messages to look at; -1: as many as there are")
+	f.IntVar(&q.consume, "consume", 0, "messages to receive; -1: one if there is one")
 	f.IntVar(&q.produce, "produce", 0, "messages to send")
 	return cmd
 }
@@ -347,16 +350,16 @@ func (q *queueCheck) canProduce(ctx context.Context) error {
 	return s.Close(ctx)
 }
 
-// canReceive checks that there are n messages; with a negative n, that there is one at least.
+// canReceive checks that there are n messages, waiting for those to consume; with a negative n, that it can be tried.
 func (q *queueCheck) canReceive(ctx context.Context, n int, browse bool) error {
 	s, d, err := q.session(ctx)
 	if err != nil {
 		return err
 	}
-	if n < 0 {
-		n = 1
+	verb, wait := "consume", time.Duration(q.timeout)*time.Millisecond
+	if browse || n < 0 {
+		wait = 0
 	}
-	verb := "consume"
 	if browse {
 		verb = "browse"
 	}
@@ -367,8 +370,11 @@ func (q *queueCheck) canReceive(ctx context.Context, n int, browse bool) error {
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	for got := range n {
-		m, err := c.ReceiveTimeout(ctx, 0)
+	for got := range max(n, 1) {
+		m, err := c.ReceiveTimeout(ctx, wait)
+		if err == nil && m == nil && n < 0 {
+			break
+		}
 		if err == nil && m == nil {
 			err = checkFailure(fmt.Sprintf("Insufficient messages to %s: %d", verb, got))
 		}

@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/saranga-mq/saranga/broker"
+	"github.com/saranga-mq/saranga/broker/brokertest"
+	"github.com/saranga-mq/saranga/broker/security"
 )
 
-// A request whose answer never comes back keeps its session's lock: the critical analyzer finds it and does what the policy
-// says. In order: code logged, exit code of a halt, and whether whoever runs the node is told to end.
+// Somebody keeps the registry's lock: the critical analyzer finds it and does what the policy says. Codes and the exit code
+// are those of Artemis.
 func TestCriticalAnalyzer(t *testing.T) {
 	for policy, want := range map[string]struct {
 		code  string
-		exit  int
-		ended string
+		exit  int    // of a halt; 0: there is none
+		ended string // what whoever runs the node is told
 	}{
 		"HALT":     {"AMQ224079", 70, ""},
 		"SHUTDOWN": {"AMQ224080", 0, "could not be stopped in good order"},
@@ -23,43 +24,58 @@ func TestCriticalAnalyzer(t *testing.T) {
 	} {
 		t.Run(policy, func(t *testing.T) {
 			halted := make(chan int, 1)
-			n := runNode(t, newInstance(t, baseXML+fmt.Sprintf(`<critical-analyzer-timeout>40</critical-analyzer-timeout><critical-analyzer-check-period>5</critical-analyzer-check-period><critical-analyzer-policy>%s</critical-analyzer-policy>
-<addresses>%s</addresses>`, policy, address("a", `<queue name="q"/>`))), func(n *node) {
-				n.halt = func(code int) { halted <- code }
-			})
 			stuck, release := make(chan bool), make(chan bool)
+			n := runNode(t, newInstance(t, baseXML+fmt.Sprintf(`<critical-analyzer-timeout>100</critical-analyzer-timeout>
+<critical-analyzer-check-period>10</critical-analyzer-check-period><critical-analyzer-policy>%s</critical-analyzer-policy>`, policy)), func(n *node) {
+				n.halt = func(code int) { halted <- code }
+				n.broker.Options().Limits = func(string) broker.Limits { // asked under the lock
+					close(stuck)
+					<-release
+					return broker.Limits{Sessions: -1, Queues: -1}
+				}
+			})
 			conn := n.broker.Connect("c", "127.0.0.1:1", "CORE", func(string) {})
-			s, err := conn.NewSession(broker.SessionOptions{Name: "s1", Client: stuckClient{stuck, release}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			go s.Done(n.broker.NewWork(), broker.Answer{Kind: 1}, nil)
+			ended := make(chan bool)
+			go func() {
+				defer close(ended)
+				_, _ = conn.NewSession(broker.SessionOptions{Name: "s1", Principal: security.Internal("u")})
+			}()
 			<-stuck
-			defer close(release)
+			defer func() {
+				close(release)
+				<-ended
+			}()
+			brokertest.Until(t, "it is told", func() bool { return n.logged(want.code) > 0 })
+			if n.logged(want.code) != 1 || n.logged("registry") == 0 || n.logged("AMQ224107") != 1 || n.logged("broker.(*Connection).NewSession") == 0 {
+				t.Error("told more than once, or without what the goroutines are at")
+			}
 			if want.exit != 0 {
+				brokertest.Until(t, "it ends the process", func() bool { return len(halted) > 0 })
 				if code := <-halted; code != want.exit {
 					t.Errorf("exit code %d", code)
 				}
-			}
-			end := time.Now().Add(10 * time.Second)
-			for n.logged(want.code) == 0 && time.Now().Before(end) {
-				<-time.After(time.Millisecond)
-			}
-			if n.logged(want.code) != 1 || n.logged("session s1") == 0 || n.logged("AMQ224107") != 1 || n.logged("stuckClient.Answer") == 0 {
-				t.Error("not told, or without what the goroutines are at")
+			} else if len(halted) > 0 {
+				t.Error("it has ended the process")
 			}
 			if want.ended != "" {
+				brokertest.Until(t, "the node is stopped", func() bool { return len(n.failed) > 0 })
 				if err := <-n.failed; !strings.Contains(err.Error(), want.ended) {
 					t.Errorf("ended with %v", err)
 				}
+			} else if len(n.failed) > 0 {
+				t.Error("the node is stopped")
 			}
 		})
 	}
 }
 
-type stuckClient struct{ stuck, release chan bool }
-
-func (c stuckClient) Answer(*broker.Work, broker.Answer, error) {
-	close(c.stuck)
-	<-c.release
+// Nobody stuck, nothing told, however often it looks.
+func TestCriticalAnalyzerAtRest(t *testing.T) {
+	n := startNode(t, `<critical-analyzer-timeout>1000</critical-analyzer-timeout><critical-analyzer-check-period>1</critical-analyzer-check-period><addresses>`+address("a", `<queue name="q"/>`)+`</addresses>`)
+	for i := range 50 {
+		n.edit(`<addresses>` + address(fmt.Sprint("a", i), "") + `</addresses>`)
+	}
+	if n.logged("AMQ2240") != 0 || n.logged("AMQ224107") != 0 {
+		t.Error("something was told to be stuck")
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -177,6 +178,14 @@ func runEach(t *testing.T, s peers.Saranga, i peers.Instance, commands []string)
 	return r
 }
 
+// shellOf is Artemis' shell for an instance. The script of the instance may start Saranga, so Java is called as Artemis'
+// own script would.
+func shellOf(ctx context.Context, a peers.Artemis, i peers.Instance) *exec.Cmd {
+	return exec.CommandContext(ctx, "java", "-Xmx256M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Dartemis.home="+a.Home, "-Dartemis.instance="+i.Dir, "-Dartemis.instance.etc="+filepath.Dir(i.Etc("x")), "-Dlog4j2.level=OFF",
+		"-classpath", filepath.Join(a.Home, "lib", "artemis-boot.jar"), "org.apache.activemq.artemis.boot.Artemis", "shell")
+}
+
 // prompt is what Artemis' shell prints before it reads a command.
 var prompt = regexp.MustCompile(`(?m)^(Apache ActiveMQ Artemis [\d.]+|\w+@tcp://\S+) > `)
 
@@ -191,7 +200,7 @@ func runShell(t *testing.T, a peers.Artemis, i peers.Instance, commands []string
 	}
 	fmt.Fprintln(&in, "exit")
 	var out, complaints bytes.Buffer
-	cmd := a.Tool(ctx, "shell")
+	cmd := shellOf(ctx, a, i)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in.String()), &out, &complaints
 	if err := cmd.Run(); err != nil {
 		t.Errorf("artemis shell: %v\n%s", err, complaints.String())

@@ -214,7 +214,9 @@ func (ch *channel) done(f *core.Frame) broker.Answer {
 	if !ch.confirms() {
 		return broker.Answer{}
 	}
-	return ch.answerFor(answerConfirm, f, 0)
+	a := ch.answerFor(answerConfirm, f, 0)
+	a.Silent = true
+	return a
 }
 
 // Answer implements broker.Client.
@@ -222,9 +224,6 @@ func (ch *channel) Answer(w *broker.Work, a broker.Answer, err error) {
 	if err != nil && a.Kind != answerConfirm {
 		ch.fail(w, a, err)
 		return
-	}
-	if err != nil {
-		ch.s.log.Debug("a request that wants no answer failed", "remote", ch.conn.Load().RemoteAddr(), "error", err)
 	}
 	ch.confirm(w, a.Size)
 	switch a.Kind {
@@ -247,6 +246,7 @@ func (ch *channel) fail(w *broker.Work, a broker.Answer, err error) {
 	e := broker.AsError(err)
 	if e.Code == broker.InternalError {
 		ch.s.log.Error("AMQ224016: caught exception", "session", ch.sess.Name, "remote", ch.conn.Load().RemoteAddr(), "error", err)
+		e = &broker.Error{Code: e.Code} // what went wrong inside is for the operator
 	}
 	p := &core.Exception{Code: core.Code(e.Code), Message: buf.Of(e.Text)}
 	if a.Kind == answerNullCorr {

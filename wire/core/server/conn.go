@@ -195,6 +195,18 @@ func (c *conn) Closed(_ *transport.Conn, err error) {
 	c.end(true)
 }
 
+// closeFor ends the connection by the broker's own decision: its sessions cannot be taken up again.
+func (c *conn) closeFor(reason string) {
+	for _, ch := range c.sessions() {
+		ch.giveUp()
+	}
+	if c.detached.Load() {
+		go c.end(true)
+		return
+	}
+	c.tc.Close(errors.New(reason))
+}
+
 // end closes everything that the connection had.
 func (c *conn) end(lost bool) {
 	if !c.ended.CompareAndSwap(false, true) {

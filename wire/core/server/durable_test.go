@@ -46,3 +46,14 @@ func BenchmarkCoreDurable(b *testing.B) {
 	b.ResetTimer()
 	load(b, addr, "bench", b.N, 1000, 1024, true)
 }
+
+// BenchmarkCoreClosedLoop sends one message, waits for it, and sends the next.
+func BenchmarkCoreClosedLoop(b *testing.B) {
+	for _, durable := range []bool{false, true} {
+		b.Run(map[bool]string{false: "nondurable", true: "durable"}[durable], func(b *testing.B) {
+			addr := serve(b, onDisk(b))
+			b.ResetTimer()
+			load(b, addr, "bench", b.N, 1, 1024, durable)
+		})
+	}
+}

@@ -138,18 +138,8 @@ func (ch *channel) createAddress(p *core.CreateAddress) error {
 	if a == nil {
 		return &broker.Error{Code: broker.InternalError}
 	}
-	if p.AutoCreated {
-		if have := b.Info(a).RoutingTypes; have|types == have {
-			return nil
-		}
-	} else if have := b.Info(a).RoutingTypes; have == types {
-		return &broker.Error{Code: broker.InternalError}
-	}
 	_, err := b.UpdateAddress(name, types)
-	if err != nil {
-		return &broker.Error{Code: broker.InternalError}
-	}
-	return nil
+	return err
 }
 
 // createQueueV1 is CREATE_QUEUE of versions below 129: the prefix of the address says the routing type.

@@ -20,7 +20,6 @@
 package server
 
 import (
-	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -67,6 +66,7 @@ type Server struct {
 	channels map[string]*channel // by session name: the ones that can be reattached
 	handlers map[int64]ChannelHandler
 	stopped  bool
+	checking bool // checkTTL is due
 }
 
 // A ChannelHandler takes the frames of a channel that is not a session's: replication, cluster control. It is called on
@@ -133,17 +133,19 @@ func (s *Server) accept(tc *transport.Conn) transport.Handler {
 		p := a.Options().Params
 		c.anycast, c.multicast = prefixes(p["anycastPrefix"]), prefixes(p["multicastPrefix"])
 	}
-	c.bc = s.b.Connect(tc.ID(), tc.RemoteAddr(), "CORE", func(reason string) { tc.Close(errors.New(reason)) })
+	c.bc = s.b.Connect(tc.ID(), tc.RemoteAddr(), "CORE", c.closeFor)
 	c.control = &channel{id: core.ChannelSession, s: s}
 	c.control.conn.Store(c)
 	c.lastAlive = s.b.Wheel().Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
+		c.bc.End(c.w, false)
 		return nil
 	}
 	s.conns[c] = true
-	if len(s.conns) == 1 {
+	if !s.checking {
+		s.checking = true
 		s.b.Wheel().After(s.o.TTLCheckInterval, s.checkTTL)
 	}
 	return c
@@ -172,7 +174,8 @@ func (s *Server) checkTTL() {
 		c.checkTTL(now)
 	}
 	s.mu.Lock()
-	again := len(s.conns) > 0 && !s.stopped
+	s.checking = len(s.conns) > 0 && !s.stopped
+	again := s.checking
 	s.mu.Unlock()
 	if again {
 		s.b.Wheel().After(s.o.TTLCheckInterval, s.checkTTL)
