@@ -30,7 +30,7 @@ func (s *Session) CreateConsumer(w *Work, o ConsumerOptions) (*Consumer, error) 
 	if err := s.check(perm, q.address.name, q.cfg.Name); err != nil {
 		return nil, err
 	}
-	f, err := parseFilter(o.Filter)
+	f, err := s.b.parseFilter(o.Filter)
 	if err == nil && f == nil && o.Filter != "" {
 		err = errFilter(o.Filter) // blanks
 	}

@@ -515,10 +515,13 @@ func matchWords(pattern, words []string, anyWords, singleWord string) bool {
 }
 
 // parseFilter is filter.Parse with the error that clients get.
-func parseFilter(text string) (*filter.Filter, error) {
+func (b *Broker) parseFilter(text string) (*filter.Filter, error) {
 	f, err := filter.Parse(text)
 	if err != nil {
 		return nil, errFilter(strings.TrimSpace(text))
+	}
+	if f.Opaque() {
+		b.warnOnce("filter", "", "a filter uses XPATH or XQUERY, which no message matches here: let producers set a property instead", "filter", f.String())
 	}
 	return f, nil
 }

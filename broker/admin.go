@@ -121,8 +121,8 @@ func byID(id int64) func(*message.Message) bool {
 	return func(m *message.Message) bool { return m.ID() == id }
 }
 
-func byFilter(text string) (func(*message.Message) bool, error) {
-	f, err := parseFilter(text)
+func (b *Broker) byFilter(text string) (func(*message.Message) bool, error) {
+	f, err := b.parseFilter(text)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func matching(f *filter.Filter) func(*message.Message) bool {
 
 // RemoveMessages deletes the messages that a filter matches.
 func (q *Queue) RemoveMessages(text string) (int, error) {
-	pick, err := byFilter(text)
+	pick, err := q.b.byFilter(text)
 	if err != nil {
 		return 0, err
 	}
@@ -162,7 +162,7 @@ func (q *Queue) remove(pick func(*message.Message) bool, limit int) (int, error)
 
 // ExpireMessages takes the messages that a filter matches to the expiry address.
 func (q *Queue) ExpireMessages(text string) (int, error) {
-	pick, err := byFilter(text)
+	pick, err := q.b.byFilter(text)
 	if err != nil {
 		return 0, err
 	}
@@ -177,7 +177,7 @@ func (q *Queue) ExpireMessage(id int64) (bool, error) {
 
 // SendToDeadLetterAddress takes the messages that a filter matches to the dead-letter address.
 func (q *Queue) SendToDeadLetterAddress(text string) (int, error) {
-	pick, err := byFilter(text)
+	pick, err := q.b.byFilter(text)
 	if err != nil {
 		return 0, err
 	}
@@ -210,7 +210,7 @@ type MoveOptions struct {
 
 // MoveMessages moves the messages that a filter matches to another queue, and only there.
 func (q *Queue) MoveMessages(text, target string, o MoveOptions) (int, error) {
-	pick, err := byFilter(text)
+	pick, err := q.b.byFilter(text)
 	if err != nil {
 		return 0, err
 	}
@@ -294,7 +294,7 @@ func (q *Queue) CopyMessage(id int64, target string) (bool, error) {
 // RetryMessages sends messages that were expired or dead-lettered back to the queue they came from. It returns how many
 // it has looked at: those whose queue is gone stay.
 func (q *Queue) RetryMessages(text string) (int, error) {
-	pick, err := byFilter(text)
+	pick, err := q.b.byFilter(text)
 	if err != nil {
 		return 0, err
 	}
@@ -360,7 +360,7 @@ func (q *Queue) retry(pick func(*message.Message) bool, limit int) (int, error) 
 
 // ChangeMessagesPriority gives another priority to the messages that a filter matches; they go behind those that have it.
 func (q *Queue) ChangeMessagesPriority(text string, priority uint8) (int, error) {
-	pick, err := byFilter(text)
+	pick, err := q.b.byFilter(text)
 	if err != nil {
 		return 0, err
 	}
@@ -511,7 +511,7 @@ func (q *Queue) eachScheduled(pick func(*message.Message) bool, visit func(r Ref
 // Browse calls visit for the waiting messages that a filter matches, in order, until it returns false. m is held for the
 // length of the call; no lock is. count is how often the message was delivered.
 func (q *Queue) Browse(text string, visit func(m *message.Message, count int32) bool) error {
-	pick, err := byFilter(text)
+	pick, err := q.b.byFilter(text)
 	if err != nil {
 		return err
 	}
@@ -521,7 +521,7 @@ func (q *Queue) Browse(text string, visit func(m *message.Message, count int32) 
 
 // BrowseScheduled is Browse for the messages that wait for their time, the first due first.
 func (q *Queue) BrowseScheduled(text string, visit func(m *message.Message, count int32, at int64) bool) error {
-	pick, err := byFilter(text)
+	pick, err := q.b.byFilter(text)
 	if err != nil {
 		return err
 	}
@@ -531,7 +531,7 @@ func (q *Queue) BrowseScheduled(text string, visit func(m *message.Message, coun
 
 // BrowseDelivering is Browse for the messages delivered and not acknowledged, by consumer.
 func (q *Queue) BrowseDelivering(text string, visit func(c *Consumer, m *message.Message, count int32) bool) error {
-	pick, err := byFilter(text)
+	pick, err := q.b.byFilter(text)
 	if err != nil {
 		return err
 	}
@@ -570,7 +570,7 @@ func (q *Queue) Consumers() []*Consumer {
 
 // CountMessages counts the waiting messages that a filter matches; without one, all messages of the queue.
 func (q *Queue) CountMessages(text string) (int64, error) {
-	f, err := parseFilter(text)
+	f, err := q.b.parseFilter(text)
 	if err != nil {
 		return 0, err
 	}
@@ -748,7 +748,7 @@ func (a *Address) Blocked() bool { return a.blocked.Load() }
 func (b *Broker) ReplaceDivert(cfg DivertConfig) error {
 	b.admin.Lock()
 	defer b.admin.Unlock()
-	f, err := parseFilter(cfg.Filter)
+	f, err := b.parseFilter(cfg.Filter)
 	if err != nil {
 		return err
 	}

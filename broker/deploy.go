@@ -20,7 +20,7 @@ func (b *Broker) RestoreDivert(cfg DivertConfig) (bool, error) {
 func (b *Broker) deployDivert(cfg DivertConfig, stored bool) (bool, error) {
 	b.admin.Lock()
 	defer b.admin.Unlock()
-	f, err := parseFilter(cfg.Filter)
+	f, err := b.parseFilter(cfg.Filter)
 	if err != nil {
 		return false, err
 	}

@@ -20,10 +20,10 @@ func (r *recovery) Queue(rec QueueRecord) {
 	if a == nil {
 		a = b.newAddress(AddressRecord{ID: b.store.NextID(), Name: rec.Address, RoutingTypes: SetOf(rec.Routing), AutoCreated: true}, false, false)
 	}
-	f, err := parseFilter(rec.Filter)
+	f, err := b.parseFilter(rec.Filter)
 	if err != nil {
 		b.log.Error("a stored queue has a filter that cannot be parsed: it takes no messages until the queue is updated", "queue", rec.Name, "filter", rec.Filter, "error", err)
-		f, _ = parseFilter("1 = 2")
+		f, _ = b.parseFilter("1 = 2")
 	}
 	q := b.newQueue(rec.ID, rec.QueueConfig, a)
 	q.match.Store(&queueMatch{routing: rec.Routing, filter: f})

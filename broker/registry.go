@@ -308,7 +308,7 @@ func (b *Broker) createQueue(cfg QueueConfig, o CreateOptions) (*Queue, error) {
 		return nil, errorf(IllegalState, "AMQ229216: Invalid queue name: %s", cfg.Name)
 	}
 	cfg.Filter = strings.TrimSpace(cfg.Filter)
-	f, err := parseFilter(cfg.Filter)
+	f, err := b.parseFilter(cfg.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -453,7 +453,7 @@ func (b *Broker) UpdateQueue(w *Work, name string, u QueueUpdate) (*Queue, error
 	if q == nil {
 		return nil, errNoQueue(name)
 	}
-	f, err := parseFilter(u.Filter)
+	f, err := b.parseFilter(u.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -671,7 +671,7 @@ func (b *Broker) ResumeAddress(w *Work, a *Address) error {
 func (b *Broker) CreateDivert(cfg DivertConfig, persist bool) error {
 	b.admin.Lock()
 	defer b.admin.Unlock()
-	f, err := parseFilter(cfg.Filter)
+	f, err := b.parseFilter(cfg.Filter)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,10 @@ type sendTarget struct {
 
 // SendOptions change how a message is sent.
 type SendOptions struct {
-	Address string              // used instead of the message's own address, if not empty
-	Routing message.RoutingType // forced by a prefix; Unspecified takes the message's own
-	Answer  Answer
+	Address  string              // used instead of the message's own address, if not empty
+	Routing  message.RoutingType // forced by a prefix; Unspecified takes the message's own
+	Answer   Answer
+	Producer *Producer // who counts it; may be nil
 }
 
 // Send takes over m and sends it. Whatever becomes of it is told through o.Answer; a message refused within a transaction
@@ -68,6 +69,9 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 		}
 	}
 	s.sent.Add(1)
+	if o.Producer != nil {
+		o.Producer.Count(m)
+	}
 	if a == nil {
 		// nobody knows the address and the message does not say what to create: it is accepted and gone
 		s.drop(w, m, o.Answer)

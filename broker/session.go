@@ -148,15 +148,15 @@ type Session struct {
 	// used. Nil: it cannot.
 	CloseRemotely func()
 
-	consumers map[int64]*Consumer
-	producers []*Producer
-	metadata  map[string]string
-	started   bool
-	closed    atomic.Bool
-	tx        *Tx
-	xaTimeout int64 // seconds
-	targets   [2]sendTarget
-	large     BodyWriter
+	consumers  map[int64]*Consumer
+	producers  []*Producer
+	metadata   map[string]string
+	started    bool
+	closed     atomic.Bool
+	tx         *Tx
+	xaTimeout  int64 // seconds
+	targets    [2]sendTarget
+	large      BodyWriter
 	unanswered []Code // errors of requests without an answer that the operator was told of
 
 	mu         sync.Mutex // guards the queue of outcomes, and consumers against other goroutines

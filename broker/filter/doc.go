@@ -15,7 +15,7 @@
 //	           | [NOT] IN "(" string {"," string} ")" }
 //	add        = mult { ("+" | "-") mult }
 //	mult       = unary { ("*" | "/" | "%") unary }
-//	unary      = "+" unary | "-" unary | NOT unary | primary
+//	unary      = "+" unary | "-" unary | NOT unary | XPATH string | XQUERY string | primary
 //	primary    = literal | identifier | "(" or ")"
 //	literal    = 'text' ('' is a quote) | 12 | 12L | 0x1F | 017 | 5.5 | 5. | .5 | 5e10 | TRUE | FALSE | NULL
 //	identifier = [A-Za-z_$][A-Za-z0-9_$]*  |  "any text" ("" is a quote)
@@ -48,12 +48,14 @@
 //
 // A filter has at most [MaxLength] bytes and [MaxDepth] nested operators (chains of AND and OR are flat and count
 // once). LIKE takes time linear in the text for a given pattern. Matching allocates only for string concatenation.
-// XPATH and XQUERY are parsed and refused: Artemis accepts them and, unless the body is XML text, matches nothing.
+// XPATH and XQUERY are false for every message: Artemis evaluates XPATH on a body that is XML text, and is false else.
+// [Filter.Opaque] tells that a filter has such a part.
 //
 // # API
 //
 //	func Parse(text string) (*Filter, error)          // "" and blanks: nil filter, which matches everything
 //	func (f *Filter) Match(src Source) bool           // safe for concurrent use, on a nil filter too
+//	func (f *Filter) Opaque() bool
 //	func (f *Filter) String() string
 //	type Source interface { Property(name string) Value }
 //	func FromJMS(selector string) string

@@ -32,8 +32,9 @@ type Source interface {
 
 // Filter is a parsed selector. It is immutable and safe for concurrent use. The nil filter matches everything.
 type Filter struct {
-	text string
-	root node
+	text   string
+	root   node
+	opaque bool
 }
 
 // SyntaxError says why a text is not a filter.
@@ -66,13 +67,16 @@ func Parse(text string) (*Filter, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return &Filter{text: text, root: root}, nil
+	return &Filter{text: text, root: root, opaque: p.opaque}, nil
 }
 
 // Match says whether the filter accepts the message that src stands for.
 func (f *Filter) Match(src Source) bool {
 	return f == nil || matches(f.root, src) == yes
 }
+
+// Opaque tells that the filter has an XPATH or XQUERY part, which is taken to be false.
+func (f *Filter) Opaque() bool { return f != nil && f.opaque }
 
 // String is the text that the filter was parsed from, without surrounding blanks; "" for the nil filter.
 func (f *Filter) String() string {

@@ -59,7 +59,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-// XPATH and XQUERY are legal for Artemis; that they are refused here is one of our differences.
 func TestErrors(t *testing.T) {
 	deep := func(open, close string, n int) string {
 		return strings.Repeat(open, n) + "a" + strings.Repeat(close, n)
@@ -69,8 +68,8 @@ func TestErrors(t *testing.T) {
 		offset     int
 		reason     string
 	}{
-		{"xpath", "XPATH '//a'", 0, "not supported"},
-		{"xquery", "a AND XQUERY 'x'", 6, "not supported"},
+		{"xpath", "XPATH a", 6, `found "a", want a string`},
+		{"xquery", "a AND XQUERY", 12, "want a string"},
 		{"bad character", "a = 5;", 5, `unexpected character ";"`},
 		{"open string", "a = 'x", 4, "closing quote"},
 		{"open comment", "a /* b", 2, "comment without an end"},
@@ -166,3 +165,24 @@ func TestFromJMS(t *testing.T) {
 		}
 	}
 }
+
+// XPATH is false for a body that is not XML, for Artemis too; that it is false for any is one of our differences.
+func TestOpaque(t *testing.T) {
+	for text, want := range map[string]bool{"XPATH '//a'": false, "xquery 'x'": false, "XPATH '//a' OR i = 5": true, "NOT XPATH '//a'": true, "i = 5 AND XPATH '//a'": false} {
+		f, err := Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := f.Match(properties(func(string) Value { return Int(5) })); got != want || !f.Opaque() {
+			t.Errorf("%s: matches %t, opaque %t, want %t, true", text, got, f.Opaque(), want)
+		}
+	}
+	if f, _ := Parse("i = 5"); f.Opaque() {
+		t.Error("a filter without XPATH is opaque")
+	}
+}
+
+type properties func(name string) Value
+
+func (p properties) Property(name string) Value { return p(name) }

@@ -3,6 +3,7 @@ package management
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/saranga-mq/saranga/broker"
 	"github.com/saranga-mq/saranga/broker/message"
@@ -33,14 +34,25 @@ func (g *Registry) Handle(s *broker.Session, m *message.Message) {
 	if !ok || to == "" {
 		return
 	}
-	reply.Address = &to
 	reply.Set(propReplyTo, to)
+	to = destination(to)
+	reply.Address = &to
 	if id, ok := correlation(m); ok {
 		reply.Set(propCorrelationID, id)
 	}
 	if _, err := g.b.NewPublisher(security.Internal("")).Send(reply); err != nil {
 		g.env.Log.Warn("AMQ224016: the reply to a management message could not be sent", "error", err, "address", to)
 	}
+}
+
+// destination is the address of a JMSReplyTo, which a JMS client writes with the kind of the destination before it.
+func destination(replyTo string) string {
+	for _, kind := range []string{"queue://", "topic://", "temp-queue://", "temp-topic://"} {
+		if address, ok := strings.CutPrefix(replyTo, kind); ok {
+			return address
+		}
+	}
+	return replyTo
 }
 
 // correlation is what relates a reply to its request: the request's correlation id, its native message id, or its user id.

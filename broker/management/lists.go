@@ -98,6 +98,9 @@ func parseCondition(m map[string]any) (condition, error) {
 
 func (v *view[T]) matches(x T, c condition) bool {
 	f, known := v.fields[c.field]
+	if !known {
+		f, known = v.fields[camelCase(c.field)]
+	}
 	switch {
 	case c.operation == "" || !known:
 		return true
@@ -130,6 +133,19 @@ func (v *view[T]) matches(x T, c condition) bool {
 		return err == nil && n < want
 	}
 	return false
+}
+
+// camelCase is a field as it is spelled here; Artemis' command line asks for MESSAGE_COUNT.
+func camelCase(constant string) string {
+	first, rest, _ := strings.Cut(strings.ToLower(constant), "_")
+	var b strings.Builder
+	b.WriteString(first)
+	for word := range strings.SplitSeq(rest, "_") {
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
 }
 
 // page is one page of the elements that match, and how many match in all, as JSON.

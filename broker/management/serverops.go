@@ -310,8 +310,11 @@ func defineQueues(d *definition[*Registry]) {
 				j["filter-string"] = q.Config().Filter
 			}
 			q, err := g.updateQueue(j)
-			if q == nil || err != nil {
+			if err != nil {
 				return nil, err
+			}
+			if q == nil {
+				return nil, fmt.Errorf("AMQ229017: Queue %s does not exist", j["name"])
 			}
 			return queueText(q.Config()), nil
 		})

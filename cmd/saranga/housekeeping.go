@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/saranga-mq/saranga/broker/management"
 	"github.com/saranga-mq/saranga/broker/netcheck"
 )
 
@@ -35,6 +36,7 @@ func startHousekeeping(n *node) *housekeeping {
 	if tuner := newTuner(n, n.log); tuner != nil {
 		h.every(ctx, tunePeriod, func(time.Time) { tuner.tune() })
 	}
+	h.work.Go(func() { sampleCounters(ctx, n.registry) })
 	if w := newWatchdog(n); w != nil {
 		h.work.Go(func() { w.run(ctx) })
 	}
@@ -58,6 +60,20 @@ func (h *housekeeping) every(ctx context.Context, period time.Duration, f func(n
 			}
 		}
 	})
+}
+
+// sampleCounters samples the message counters again and again, at a period that management may change.
+func sampleCounters(ctx context.Context, g *management.Registry) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		timer.Reset(time.Duration(max(g.SampleCounters(), 1)) * time.Millisecond)
+	}
 }
 
 // stop ends it and waits.

@@ -371,12 +371,12 @@ func TestReloadRefused(t *testing.T) {
 	core := `<addresses>` + address("a", `<queue name="q"/>`) + `</addresses>`
 	n := startNode(t, core)
 	had := n.state()
-	n.edit("\n<addresses>" + address("new", "") + "</addresses>\n<max-disk-usage>x</max-disk-usage>")
+	n.edit("\n<addresses>" + address("new", "") + "</addresses>\n<global-max-messages>x</global-max-messages>")
 	if n.state() != had {
 		t.Errorf("something of a file that is wrong was taken over:\n%s", n.state())
 	}
 	file := filepath.Join(n.dir, "etc", "broker.xml")
-	if n.logged("AMQ224069") != 1 || n.logged(file+":") == 0 || n.logged("max-disk-usage") == 0 {
+	if n.logged("AMQ224069") != 1 || n.logged(file+":") == 0 || n.logged("global-max-messages") == 0 {
 		t.Error("the place of the fault is not told")
 	}
 	n.house.reload.poll()

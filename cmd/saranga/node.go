@@ -195,15 +195,23 @@ func (n *node) start() error {
 		ttl = c.ConnectionTTLOverride.Milliseconds()
 	}
 	n.core = server.New(server.Options{Broker: n.broker, Log: n.log, NodeID: nodeID, TTLOverride: ttl, TTLCheckInterval: c.ConnectionTTLCheckInterval.Milliseconds(),
-		Login: func(cr security.Credentials) (security.Principal, error) {
-			return n.auth.Authenticate(context.Background(), cr)
-		}})
+		Login: n.login})
 	n.remoting = transport.NewRemoting(transport.Config{Log: n.log})
 	for _, p := range n.core.Protocols() {
 		n.remoting.Register(p)
 	}
 	n.house = startHousekeeping(n)
 	return n.house.reload.listen(c.Acceptors)
+}
+
+// login authenticates a client.
+func (n *node) login(c security.Credentials) (security.Principal, error) {
+	who, err := n.auth.Authenticate(context.Background(), c)
+	var refused *security.AuthenticationError
+	if errors.As(err, &refused) {
+		n.notifier.AuthenticationFailed(refused.User, refused.Remote, refused.SubjectDN)
+	}
+	return who, err
 }
 
 // stop ends the node in good order.

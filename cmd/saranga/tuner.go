@@ -28,7 +28,7 @@ func gcPercent(live int64) int {
 	if live <= smallHeap {
 		return maxPercent
 	}
-	return int(min(max(100*(headroom+live/5)/live, minPercent), maxPercent))
+	return int(min(max(100*headroom/live+20, minPercent), maxPercent))
 }
 
 // memoryLimit is the soft limit of the Go runtime in a container of that many bytes, of which others in this process, the

@@ -55,7 +55,7 @@ var parts = map[string][]string{
 
 // partsInTests says what the tests of a package may import beside that: mostly the other end of what it does.
 var partsInTests = map[string][]string{
-	"wire/core/server": {"wire/core/client"},
+	"wire/core/server": {"wire/core/client", "journal", "journal/fs", "broker/config"},
 }
 
 // forTests are packages that every test may import, and nothing else.

@@ -110,7 +110,7 @@ func read(m *client.Message) (string, error) {
 	}
 	id, ok := v.Property(idProperty).Text()
 	if !ok {
-		return "", fmt.Errorf("message %d (%s to %s) has no id: it is none of ours", m.ID(), v.Type(), v.Address())
+		return "", fmt.Errorf("message %d (type %d to %s) has no id: it is none of ours", m.ID(), v.Type(), v.Address())
 	}
 	wrong := func(format string, args ...any) (string, error) {
 		return id, fmt.Errorf("message %s (%d): %s", id, m.ID(), fmt.Sprintf(format, args...))
@@ -131,7 +131,7 @@ func read(m *client.Message) (string, error) {
 		n, _ := props.Find("check")
 		text, _ := got.Text()
 		if c, _ := n.Int64(); r.Err() != nil || v.Type() != message.Map || text != id || c != int64(check32(id)) {
-			return wrong("type %v, map with %q and %v, %v", v.Type(), text, n.Any(), r.Err())
+			return wrong("type %d, map with %q and %v, %v", v.Type(), text, n.Any(), r.Err())
 		}
 		return id, nil
 	}
@@ -151,7 +151,7 @@ func read(m *client.Message) (string, error) {
 		return wrong("%v", err)
 	}
 	if v.Type() != message.Bytes || string(got) != want {
-		return wrong("type %v, body of %d bytes is not the one of %d that was sent", v.Type(), len(got), len(want))
+		return wrong("type %d, body of %d bytes is not the one of %d that was sent", v.Type(), len(got), len(want))
 	}
 	return id, nil
 }

@@ -228,7 +228,8 @@ var varying = []struct {
 	{regexp.MustCompile(`Elapsed time in second : \d+`), "Elapsed time in second : N"},
 	{regexp.MustCompile(`Elapsed time in milli second : \d+`), "Elapsed time in milli second : N"},
 	{regexp.MustCompile(`Time elapsed: \d+\.\d{3} sec`), "Time elapsed: N sec"},
-	{regexp.MustCompile(`@[0-9a-f]{1,8}\]`), "@HASH]"},
+	{regexp.MustCompile(`, postOffice=PostOfficeImpl \[[^\]]*\]`), ""}, // of Java's queues
+	{regexp.MustCompile(`temp=false\]@[0-9a-f]+`), "temp=false]"},
 	{regexp.MustCompile(`^org\.apache\.activemq\.artemis\.cli\.CLIException: `), ""},
 	{regexp.MustCompile(` +[\d.]+ us`), " N us"},
 	{regexp.MustCompile(`: +\d+ msg/sec`), ": N msg/sec"},

@@ -35,6 +35,8 @@ type channel struct {
 	away          bool // the connection broke: nothing is written, only kept
 	resume        bool // deliveries were on when it broke
 
+	producers map[int32]*broker.Producer
+
 	headers []byte // of a large message whose body is coming
 	large   broker.BodyWriter
 	largeID int64

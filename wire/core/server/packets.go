@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/saranga-mq/saranga/broker"
@@ -107,7 +108,12 @@ func (ch *channel) request(w *broker.Work, f *core.Frame, p core.Packet) {
 		if p.Form == core.TypeAddMetadata || p.RequiresConfirmation {
 			s.Done(w, null, err)
 		}
-	case *core.CreateProducer, *core.RemoveProducer:
+	case *core.CreateProducer:
+		ch.createProducer(p)
+		s.Done(w, none, nil)
+	case *core.RemoveProducer:
+		delete(ch.producers, p.ID)
+		s.RemoveProducer(producerName(p.ID))
 		s.Done(w, none, nil)
 	case *core.Credits:
 		ch.requestCredits(w, p)
@@ -235,7 +241,7 @@ func (ch *channel) handleSend(w *broker.Work, f *core.Frame, v core.Version) (ag
 	if m.ID() != 0 {
 		m.SetID(0) // ids are the broker's to give
 	}
-	o := broker.SendOptions{Routing: message.Unspecified}
+	o := broker.SendOptions{Routing: message.Unspecified, Producer: ch.producers[p.SenderID]}
 	switch {
 	case p.RequiresResponse && v.BeforeAsyncResponseChange():
 		o.Answer = ch.answerFor(answerNull, f, core.NoCorrelation)
@@ -260,6 +266,21 @@ func (ch *channel) prefixed(m *message.Message, o *broker.SendOptions) {
 		o.Address, o.Routing = name, t
 	}
 }
+
+// createProducer is CREATE_PRODUCER. Ids that nobody created are fine: after a failover clients use their old ones.
+func (ch *channel) createProducer(p *core.CreateProducer) {
+	if ch.producers[p.ID] != nil {
+		ch.s.log.Warn("AMQ222310: a client uses the id of a producer again", "session", ch.sess.Name, "producer", p.ID)
+		return
+	}
+	if ch.producers == nil {
+		ch.producers = map[int32]*broker.Producer{}
+	}
+	address, _ := ch.conn.Load().strip(p.Address.V)
+	ch.producers[p.ID] = ch.sess.AddProducer(producerName(p.ID), address)
+}
+
+func producerName(id int32) string { return strconv.Itoa(int(id)) }
 
 // beginLarge is SESS_SEND_LARGE.
 func (ch *channel) beginLarge(headers []byte) error {
@@ -320,7 +341,7 @@ func (ch *channel) handleContinuation(w *broker.Work, f *core.Frame, v core.Vers
 		ch.sess.Done(w, a, err)
 		return false, nil
 	}
-	o := broker.SendOptions{Routing: message.Unspecified, Answer: a}
+	o := broker.SendOptions{Routing: message.Unspecified, Answer: a, Producer: ch.producers[p.SenderID]}
 	if ch.hasPrefixes() {
 		ch.prefixed(m, &o)
 	}

@@ -134,6 +134,7 @@ func (s *Server) accept(tc *transport.Conn) transport.Handler {
 		c.anycast, c.multicast = prefixes(p["anycastPrefix"]), prefixes(p["multicastPrefix"])
 	}
 	c.bc = s.b.Connect(tc.ID(), tc.RemoteAddr(), "CORE", c.closeFor)
+	c.bc.Local = tc.LocalAddr()
 	c.control = &channel{id: core.ChannelSession, s: s}
 	c.control.conn.Store(c)
 	c.lastAlive = s.b.Wheel().Now()

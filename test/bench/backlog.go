@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/saranga-mq/saranga/test/peers"
+	"github.com/saranga-mq/saranga/wire/core/client"
+)
+
+// backlog fills a queue and then sends and receives at that depth. Both brokers may hold 4 GiB of messages.
+func backlog(ctx context.Context, b *bench, s *side) (_ values, err error) {
+	i, err := s.create(ctx, b.queue(), "--global-max-size", "4G", "--java-memory", "4G")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(i.Dir)
+	p, err := s.startTraced(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stopIfRunning(p)) }()
+	queue := b.queue()
+	v := values{"messages": float64(b.Backlog)}
+	if v["push-rate"], err = push(ctx, i, queue, b.Backlog); err != nil {
+		return v, err
+	}
+	u, err := p.Usage()
+	if err != nil {
+		return v, err
+	}
+	v["queued"] = mib(u.Resident)
+	return v, b.churn(ctx, p, queue, v)
+}
+
+// push sends n messages that nobody receives, and returns how many a second the broker took.
+func push(ctx context.Context, i peers.Instance, queue string, n int) (rate float64, err error) {
+	cfg, err := clientConfig(i)
+	if err != nil {
+		return 0, err
+	}
+	l, err := connect(ctx, cfg)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	if err := l.createQueue(ctx, queue); err != nil {
+		return 0, err
+	}
+	p, err := l.session.NewProducer(ctx, queue)
+	if err != nil {
+		return 0, err
+	}
+	encoded := newBuilder(queue, bodySize, false).AppendTo(nil)
+	begin := time.Now()
+	for k := range n {
+		if err := p.SendEncoded(ctx, encoded, k == n-1); err != nil { // the last one is answered when all are there
+			return 0, fmt.Errorf("message %d of the backlog: %w", k+1, err)
+		}
+	}
+	return float64(n) / time.Since(begin).Seconds(), nil
+}
+
+// A churn keeps a backlog as deep as it is: for each message it receives, over one connection, it sends one over another.
+type churn struct {
+	ctx      context.Context // ended by stop, or by the first failure
+	cancel   context.CancelCauseFunc
+	received atomic.Int64
+
+	producer, consumer *link
+}
+
+func openChurn(ctx context.Context, i peers.Instance, queue string) (*churn, error) {
+	c := &churn{}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	if err := c.open(ctx, i, queue); err != nil {
+		c.cancel(err)
+		return nil, errors.Join(fmt.Errorf("churn %s: %w", queue, err), c.producer.close(), c.consumer.close())
+	}
+	return c, nil
+}
+
+func (c *churn) open(ctx context.Context, i peers.Instance, queue string) error {
+	cfg, err := clientConfig(i)
+	if err != nil {
+		return err
+	}
+	if c.producer, err = connect(ctx, cfg); err != nil {
+		return err
+	}
+	if c.consumer, err = connect(ctx, cfg); err != nil {
+		return err
+	}
+	p, err := c.producer.session.NewProducer(ctx, queue)
+	if err != nil {
+		return err
+	}
+	encoded := newBuilder(queue, bodySize, false).AppendTo(nil)
+	take := func(m *client.Message) {
+		if c.ctx.Err() != nil {
+			return
+		}
+		if err := errors.Join(m.Ack(), p.SendEncoded(c.ctx, encoded, false)); err != nil {
+			c.cancel(err)
+		}
+		c.received.Add(1)
+	}
+	if _, err := c.consumer.session.NewConsumer(ctx, queue, client.ConsumerOptions{OnMessage: take}); err != nil {
+		return err
+	}
+	return c.consumer.session.Start(ctx)
+}
+
+// close ends the churn. What is in the queue stays there.
+func (c *churn) close() error {
+	c.cancel(errStopped)
+	err := context.Cause(c.ctx)
+	if errors.Is(err, errStopped) {
+		err = nil
+	}
+	return errors.Join(err, c.consumer.close(), c.producer.close())
+}
+
+// churn measures a queue that holds a backlog.
+func (b *bench) churn(ctx context.Context, p *peers.Process, queue string, v values) error {
+	if err := p.ResetPeak(); err != nil {
+		return err
+	}
+	log, err := tracedFrom(p.Instance)
+	if err != nil {
+		return err
+	}
+	c, err := openChurn(ctx, p.Instance, queue)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	found, err := b.watch(ctx, p, c.received.Load)
+	took := time.Since(begin)
+	maps.Copy(v, found)
+	u, usageErr := p.Usage()
+	if err = errors.Join(err, usageErr, c.close()); err != nil {
+		return err
+	}
+	v["resident"] = mib(u.Peak)
+	if p.Broker.Name() != sarangaName {
+		return nil
+	}
+	collected, err := log.collected()
+	v["gc"] = 100 * collected.Seconds() / took.Seconds()
+	return err
+}

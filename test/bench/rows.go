@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"slices"
+)
+
+// A row is something measured on both brokers.
+type row struct {
+	name    string // for -rows
+	title   string
+	checks  []check
+	measure func(context.Context, *bench, *side) (values, error)
+}
+
+// A check is a line of the result: a metric of a row and what it must reach. Bounds that are 0 are none.
+type check struct {
+	metric  string
+	label   string  // with the unit
+	atLeast float64 // ratio Saranga : Artemis
+	atMost  float64 // ratio Saranga : Artemis
+	most    float64 // Saranga's own figure
+}
+
+// Metrics that several rows have.
+const (
+	metricRate = "rate"
+	metricCPU  = "cpu"
+	metricP50  = "p50"
+	metricP99  = "p99"
+	metricP999 = "p99.9"
+	metricPeak = "peak"
+)
+
+func rate(atLeast float64) check {
+	return check{metric: metricRate, label: "messages/s", atLeast: atLeast}
+}
+func cpu(atMost float64) check {
+	return check{metric: metricCPU, label: "broker CPU µs/message", atMost: atMost}
+}
+
+// latency are the lines of times; only the median has a target.
+func latency(p50AtMost float64) []check {
+	return []check{{metric: metricP50, label: "p50 µs", atMost: p50AtMost}, {metric: metricP99, label: "p99 µs"}, {metric: metricP999, label: "p99.9 µs"}}
+}
+
+var peak = check{metric: metricPeak, label: "peak memory MiB"}
+
+func checks(lists ...[]check) []check { return slices.Concat(lists...) }
+
+// rows are all, in the order of measuring. The targets are those that the project set itself.
+var rows = []*row{
+	{"startup", "Startup of an empty instance to the acceptor open", []check{
+		{metric: "start", label: "ms", atMost: 1. / 20, most: 100},
+		{metric: "first-start", label: "ms, first start after create"},
+		{metric: "rss", label: "memory when started MiB", most: 30},
+	}, startup},
+	{"core", "Core, lean client, 1 KiB, window 1,000", []check{rate(4), cpu(1. / 8), peak}, onWarm(flowRow(false))},
+	{"core-persistent", "Core persistent, lean client, 1 KiB, window 1,000", []check{rate(4), cpu(1. / 10), peak}, onWarm(flowRow(true))},
+	{"closed", "Closed loop, one in flight", checks(latency(1./2), []check{cpu(0), peak}), onWarm(closedRow(false))},
+	{"closed-durable", "Closed loop, one in flight, durable", checks(latency(1/2.2), []check{
+		{metric: "bare", label: "bare write + fdatasync, p50 µs"},
+		{metric: "to-bare", label: "p50 by that of the bare write + fdatasync", most: 1.4},
+		cpu(0), peak}), onWarm(closedRow(true))},
+	{"core-1mib", "Core 1 MiB persistent, lean client, window 8", []check{rate(2), cpu(0), peak}, onWarm(largeRow)},
+	{"100-queues", "Core persistent over 100 queues, lean client, 1 KiB, window 10 each", []check{rate(0), cpu(1. / 8), peak}, onWarm(queuesRow)},
+	{"perf", "Core, Artemis' perf client, 1 KiB", []check{rate(1), cpu(1. / 3), {metric: metricP99, label: "transfer p99 µs"}, peak},
+		onWarm(perfRow{pending: 100, size: bodySize}.measure)},
+	{"perf-persistent", "Core persistent, Artemis' perf client, 1 KiB", []check{rate(1.3), cpu(1. / 3), {metric: metricP99, label: "transfer p99 µs"}, peak},
+		onWarm(perfRow{pending: 100, size: bodySize, persistent: true}.measure)},
+	{"perf-1mib", "Core 1 MiB persistent, Artemis' perf client", []check{rate(1.3), cpu(1. / 3), peak},
+		onWarm(perfRow{pending: 8, size: 1 << 20, persistent: true}.measure)},
+	{"perf-100-queues", "Core persistent over 100 queues, Artemis' perf client, 1 KiB", []check{rate(1.3), cpu(1. / 3), peak},
+		onWarm(perfRow{pending: 10, size: bodySize, persistent: true, destinations: 100}.measure)},
+	{"latency", "Core at half of the lower throughput", checks(latency(0), []check{rate(0), cpu(0), peak}), onWarm(pacedRow(false))},
+	{"latency-persistent", "Core persistent at half of the lower throughput", checks(latency(0), []check{rate(0), cpu(0), peak}), onWarm(pacedRow(true))},
+	{"backlog", "Backlog of 1 KiB non-durable messages, then churned at that depth", []check{
+		{metric: "messages", label: "messages queued"},
+		{metric: "push-rate", label: "pushed messages/s"},
+		{metric: "queued", label: "resident MiB when queued"},
+		{metric: "resident", label: "resident MiB, most while churned", most: 1536},
+		{metric: "gc", label: "garbage collection, % of a core", most: 25},
+		rate(0), cpu(0)}, backlog},
+	{"stalled-plain", "Durable closed loop beside a consumer that stalls: plain", stallChecks, onWarm(stallRow(stall{}))},
+	{"stalled-tls", "Durable closed loop beside a consumer that stalls: TLS", stallChecks, onWarm(stallRow(stall{tls: true}))},
+	{"stalled-filter", "Durable closed loop beside a consumer that stalls: filtering", stallChecks, onWarm(stallRow(stall{filter: "kind = 'wanted'"}))},
+	{"idle", "Idle connections, one session each", []check{
+		{metric: "connections", label: "connections"},
+		{metric: "connection", label: "resident KiB per connection", most: 10}}, idle},
+}
+
+var stallChecks = []check{
+	{metric: "before", label: "p99 µs before"},
+	{metric: "beside", label: "p99 µs beside the stalled one"},
+	{metric: "factor", label: "by how much it rose", most: 2},
+}
+
+func (r *row) wanted(names []string) bool { return slices.Contains(names, r.name) }
+
+func rowNames() (names []string) {
+	for _, r := range rows {
+		names = append(names, r.name)
+	}
+	return names
+}
