@@ -89,8 +89,5 @@ func (a *analyzer) shutdown(component string) {
 	case <-timer.C:
 		err = fmt.Errorf("%w, and could not be stopped in good order", err)
 	}
-	select {
-	case a.n.failed <- err:
-	default:
-	}
+	a.n.fail(err)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -35,6 +36,16 @@ func startHousekeeping(n *node) *housekeeping {
 	}
 	if tuner := newTuner(n, n.log); tuner != nil {
 		h.every(ctx, tunePeriod, func(time.Time) { tuner.tune() })
+	}
+	if period := c.Journal.LockMonitorTimeout; period > 0 {
+		failures := 0
+		h.every(ctx, period, func(time.Time) {
+			if err := n.locks.Check(); err == nil {
+				failures = 0
+			} else if failures++; failures > c.Journal.LockMonitorMaxRetries {
+				n.fail(fmt.Errorf("the lock of the data folder cannot be relied on any more, so that another broker may become active: %w", err))
+			}
+		})
 	}
 	h.work.Go(func() { sampleCounters(ctx, n.registry) })
 	if w := newWatchdog(n); w != nil {

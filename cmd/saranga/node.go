@@ -85,12 +85,7 @@ func openNode(ctx context.Context, in *config.Instance, logs *logging.Logging) (
 		Store: n.store, Log: log, NodeID: n.locks.ID().String(), Name: c.Name, Notify: n.notifier.Notify,
 		Manage:   func(s *broker.Session, m *message.Message) { n.registry.Handle(s, m) },
 		Settings: n.settings.find, Wildcards: c.Wildcards, Access: n.access, Limits: resourceLimits(c),
-		OnFailure: func(err error) {
-			select {
-			case n.failed <- err:
-			default:
-			}
-		},
+		OnFailure:         n.fail,
 		ManagementAddress: c.ManagementAddress, ManagementNotificationAddress: c.ManagementNotificationAddress,
 		TemporaryQueueNamespace: c.TemporaryQueueNamespace,
 		GlobalMaxBytes:          int64(c.EffectiveGlobalMaxSize(heap, config.Memory())), GlobalMaxMessages: c.GlobalMaxMessages,
@@ -115,6 +110,14 @@ func openNode(ctx context.Context, in *config.Instance, logs *logging.Logging) (
 		return nil, err
 	}
 	return n, nil
+}
+
+// fail ends the node: it can no longer keep what it acknowledges. The first reason counts.
+func (n *node) fail(err error) {
+	select {
+	case n.failed <- err:
+	default:
+	}
 }
 
 // lock takes the locks of the data folder, waiting for another broker that has them.

@@ -68,55 +68,49 @@ func push(ctx context.Context, i peers.Instance, queue string, n int) (rate floa
 
 // A churn keeps a backlog as deep as it is: for each message it receives, over one connection, it sends one over another.
 type churn struct {
+	*pair
 	ctx      context.Context // ended by stop, or by the first failure
 	cancel   context.CancelCauseFunc
 	received atomic.Int64
-
-	producer, consumer *link
 }
 
-func openChurn(ctx context.Context, i peers.Instance, queue string) (*churn, error) {
-	c := &churn{}
+func openChurn(ctx context.Context, i peers.Instance, queue string) (_ *churn, err error) {
+	c := &churn{pair: &pair{queue: queue}}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	if err := c.open(ctx, i, queue); err != nil {
-		c.cancel(err)
-		return nil, errors.Join(fmt.Errorf("churn %s: %w", queue, err), c.producer.close(), c.consumer.close())
-	}
-	return c, nil
-}
-
-func (c *churn) open(ctx context.Context, i peers.Instance, queue string) error {
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("churn %s: %w", queue, err), c.close())
+		}
+	}()
 	cfg, err := clientConfig(i)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if c.producer, err = connect(ctx, cfg); err != nil {
-		return err
+		return nil, err
 	}
 	if c.consumer, err = connect(ctx, cfg); err != nil {
-		return err
-	}
-	p, err := c.producer.session.NewProducer(ctx, queue)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	encoded := newBuilder(queue, bodySize, false).AppendTo(nil)
+	ready := make(chan struct{})
+	var p *client.Producer
 	take := func(m *client.Message) {
+		<-ready
 		if c.ctx.Err() != nil {
 			return
 		}
-		if err := errors.Join(m.Ack(), p.SendEncoded(c.ctx, encoded, false)); err != nil {
+		if err := errors.Join(m.Ack(), p.SendEncoded(c.ctx, encoded, false)); err != nil && c.ctx.Err() == nil {
 			c.cancel(err)
 		}
 		c.received.Add(1)
 	}
-	if _, err := c.consumer.session.NewConsumer(ctx, queue, client.ConsumerOptions{OnMessage: take}); err != nil {
-		return err
-	}
-	return c.consumer.session.Start(ctx)
+	p, err = c.start(ctx, client.ConsumerOptions{OnMessage: take})
+	close(ready)
+	return c, err
 }
 
-// close ends the churn. What is in the queue stays there.
+// close ends the churn. The queue stays as it is.
 func (c *churn) close() error {
 	c.cancel(errStopped)
 	err := context.Cause(c.ctx)

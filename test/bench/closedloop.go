@@ -14,17 +14,14 @@ import (
 // A closedLoop has one message on its way at a time, over two connections. The read goroutine of the second does all:
 // it acknowledges a message, notes how long it took and sends the next, so no hop in the client adds to the time.
 type closedLoop struct {
-	ctx     context.Context
-	send    func() error
-	encoded []byte
-	queue   string
-	times   times
-	count   atomic.Int64
-	state   atomic.Int32
-	failed  error
-	ended   chan struct{} // closed after the last message
-
-	producer, consumer *link
+	*pair
+	ctx    context.Context
+	send   func() error
+	times  times // of messages received while noting; the caller's after end
+	count  atomic.Int64
+	state  atomic.Int32
+	failed error
+	ended  chan struct{} // closed after the last message
 }
 
 // States of a loop.
@@ -35,45 +32,26 @@ const (
 )
 
 func openClosedLoop(ctx context.Context, i peers.Instance, queue string, durable bool) (*closedLoop, error) {
-	l := &closedLoop{ctx: ctx, queue: queue, times: newTimes(), ended: make(chan struct{})}
-	if err := l.open(i, durable); err != nil {
-		return nil, errors.Join(fmt.Errorf("closed loop on %s: %w", queue, err), l.producer.close(), l.consumer.close())
+	p, err := openPair(ctx, i, queue, nil)
+	if err != nil {
+		return nil, err
+	}
+	l := &closedLoop{pair: p, ctx: ctx, times: newTimes(), ended: make(chan struct{})}
+	producer, err := p.start(ctx, client.ConsumerOptions{OnMessage: l.take})
+	if err == nil {
+		encoded := newBuilder(queue, bodySize, durable).AppendTo(nil)
+		l.send = func() error {
+			stamp(encoded, time.Now())
+			err := producer.SendEncoded(ctx, encoded, false)
+			p.producer.session.Flush()
+			return err
+		}
+		err = l.send()
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.close(ctx))
 	}
 	return l, nil
-}
-
-func (l *closedLoop) open(i peers.Instance, durable bool) error {
-	cfg, err := clientConfig(i)
-	if err != nil {
-		return err
-	}
-	if l.producer, err = connect(l.ctx, cfg); err != nil {
-		return err
-	}
-	if l.consumer, err = connect(l.ctx, cfg); err != nil {
-		return err
-	}
-	if err := l.producer.createQueue(l.ctx, l.queue); err != nil {
-		return err
-	}
-	p, err := l.producer.session.NewProducer(l.ctx, l.queue)
-	if err != nil {
-		return err
-	}
-	l.encoded = newBuilder(l.queue, bodySize, durable).AppendTo(nil)
-	l.send = func() error {
-		stamp(l.encoded, time.Now())
-		err := p.SendEncoded(l.ctx, l.encoded, false)
-		l.producer.session.Flush()
-		return err
-	}
-	if _, err := l.consumer.session.NewConsumer(l.ctx, l.queue, client.ConsumerOptions{OnMessage: l.take}); err != nil {
-		return err
-	}
-	if err := l.consumer.session.Start(l.ctx); err != nil {
-		return err
-	}
-	return l.send()
 }
 
 func (l *closedLoop) take(m *client.Message) {
@@ -92,17 +70,7 @@ func (l *closedLoop) take(m *client.Message) {
 	}
 }
 
-// note notes times for a while.
-func (l *closedLoop) note(ctx context.Context, length time.Duration) error {
-	l.state.Store(noting)
-	defer l.state.CompareAndSwap(noting, settling)
-	if !pause(ctx, length) {
-		return context.Cause(ctx)
-	}
-	return nil
-}
-
-// end lets the last message come. The times are the caller's then.
+// end lets the last message come.
 func (l *closedLoop) end() error {
 	l.state.Store(ending)
 	var err error
@@ -112,14 +80,9 @@ func (l *closedLoop) end() error {
 	case <-l.ctx.Done():
 		err = context.Cause(l.ctx)
 	case <-time.After(10 * time.Second):
-		err = errors.New("the last message did not come in 10 s")
+		err = fmt.Errorf("closed loop on %s: the last message did not come in 10 s", l.queue)
 	}
-	ctx := context.WithoutCancel(l.ctx)
-	err = errors.Join(err, l.consumer.close())
-	if err = errors.Join(err, l.producer.deleteQueue(ctx, l.queue), l.producer.close()); err != nil {
-		return fmt.Errorf("closed loop on %s: %w", l.queue, err)
-	}
-	return nil
+	return errors.Join(err, l.close(context.WithoutCancel(l.ctx)))
 }
 
 // closedRow measures a closed loop; a durable one beside the disk's own time.
@@ -136,6 +99,7 @@ func closedRow(durable bool) func(context.Context, *bench, *side) (values, error
 		if err != nil {
 			return nil, err
 		}
+		pause(ctx, settle)
 		l.state.Store(noting)
 		v, err := b.watch(ctx, s.main, l.count.Load)
 		if err = errors.Join(err, l.end()); err != nil {

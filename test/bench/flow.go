@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/saranga-mq/saranga/test/peers"
@@ -14,80 +15,74 @@ type flowOptions struct {
 	queue   string
 	size    int // bytes of a body
 	durable bool
-	window  int64
+	window  int64   // messages sent and not yet received, at most
+	rate    float64 // messages a second; 0: as many as the window lets through
 }
 
-// A flow sends messages over one connection and receives them over another, as fast as its window lets it. The broker
-// answers every durable message.
+// A flow sends messages over one connection and receives them over another. The broker answers every durable message.
 type flow struct {
+	*pair
 	*window
+	flowOptions
 	ctx    context.Context // ended by stop, or by the first failure
 	cancel context.CancelCauseFunc
-	queue  string
 	done   chan struct{} // closed when no more is sent
 
-	producer, consumer *link
+	noting atomic.Bool
+	times  times // of messages received while noting; the caller's after close
 }
 
 // errStopped ends a flow that did not fail.
 var errStopped = errors.New("stopped")
 
 func openFlow(ctx context.Context, i peers.Instance, o flowOptions) (*flow, error) {
-	f := &flow{window: newWindow(o.window), queue: o.queue, done: make(chan struct{})}
+	p, err := openPair(ctx, i, o.queue, nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &flow{pair: p, window: newWindow(o.window), flowOptions: o, done: make(chan struct{}), times: newTimes()}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
-	if err := f.open(ctx, i, o); err != nil {
+	producer, err := p.start(ctx, client.ConsumerOptions{OnMessage: f.take})
+	if err != nil {
 		f.cancel(err)
-		return nil, errors.Join(fmt.Errorf("flow on %s: %w", o.queue, err), f.producer.close(), f.consumer.close())
+		return nil, errors.Join(err, p.close(ctx))
+	}
+	send := f.sender(ctx, producer)
+	if o.rate > 0 {
+		go f.runPaced(send)
+	} else {
+		go f.run(send)
 	}
 	return f, nil
 }
 
-func (f *flow) open(ctx context.Context, i peers.Instance, o flowOptions) error {
-	cfg, err := clientConfig(i)
-	if err != nil {
-		return err
-	}
-	if f.producer, err = connect(ctx, cfg); err != nil {
-		return err
-	}
-	if f.consumer, err = connect(ctx, cfg); err != nil {
-		return err
-	}
-	if err := f.producer.createQueue(ctx, f.queue); err != nil {
-		return err
-	}
-	if _, err := f.consumer.session.NewConsumer(ctx, f.queue, client.ConsumerOptions{OnMessage: f.take}); err != nil {
-		return err
-	}
-	if err := f.consumer.session.Start(ctx); err != nil {
-		return err
-	}
-	p, err := f.producer.session.NewProducer(ctx, f.queue)
-	if err != nil {
-		return err
-	}
-	go f.run(f.sender(ctx, p, o))
-	return nil
-}
-
-// sender is a function that sends a message. ctx is not the flow's: a send that has begun is finished.
-func (f *flow) sender(ctx context.Context, p *client.Producer, o flowOptions) func() error {
+// sender is a function that sends a message, with a time in it unless it is a large one. ctx is not the flow's: a send
+// that has begun is finished.
+func (f *flow) sender(ctx context.Context, p *client.Producer) func(at time.Time) error {
 	var answered func(error)
-	if o.durable {
-		answered = f.answer
+	if f.durable {
+		answered = func(err error) {
+			if err != nil {
+				f.cancel(err)
+			}
+		}
 	}
-	m := newBuilder(f.queue, o.size, o.durable)
-	if o.size >= client.DefaultMinLargeMessageSize {
-		return func() error { return p.SendAsync(ctx, m, answered) }
+	m := newBuilder(f.pair.queue, f.size, f.durable)
+	if f.size >= client.DefaultMinLargeMessageSize {
+		return func(time.Time) error { return p.SendAsync(ctx, m, answered) }
 	}
 	encoded := m.AppendTo(nil)
-	if answered == nil {
-		return func() error { return p.SendEncoded(ctx, encoded, false) }
+	return func(at time.Time) error {
+		stamp(encoded, at)
+		if answered == nil {
+			return p.SendEncoded(ctx, encoded, false)
+		}
+		return p.SendEncodedAsync(ctx, encoded, answered)
 	}
-	return func() error { return p.SendEncodedAsync(ctx, encoded, answered) }
 }
 
-func (f *flow) run(send func() error) {
+// run sends as the window allows.
+func (f *flow) run(send func(at time.Time) error) {
 	defer close(f.done)
 	for f.ctx.Err() == nil {
 		if f.full() {
@@ -96,7 +91,7 @@ func (f *flow) run(send func() error) {
 				break
 			}
 		}
-		if err := send(); err != nil {
+		if err := send(time.Time{}); err != nil {
 			f.cancel(err)
 			break
 		}
@@ -106,16 +101,13 @@ func (f *flow) run(send func() error) {
 }
 
 func (f *flow) take(m *client.Message) {
+	if f.noting.Load() {
+		f.times.add(stamped(m.Encoded(), time.Now()))
+	}
 	if err := m.Ack(); err != nil {
 		f.cancel(err)
 	}
 	f.receive()
-}
-
-func (f *flow) answer(err error) {
-	if err != nil {
-		f.cancel(err)
-	}
 }
 
 // close stops sending, waits for what was sent and removes the queue.
@@ -129,16 +121,12 @@ func (f *flow) close() error {
 		err = nil
 		for f.received.Load() < f.sent && err == nil {
 			if !pause(ctx, time.Millisecond) {
-				err = fmt.Errorf("%d of %d messages were received", f.received.Load(), f.sent)
+				err = fmt.Errorf("%s: %d of %d messages were received", f.pair.queue, f.received.Load(), f.sent)
 			}
 		}
 	}
-	errs := []error{err, f.consumer.close()}
-	errs = append(errs, f.producer.deleteQueue(ctx, f.queue), f.producer.close())
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("flow on %s: %w", f.queue, err)
-	}
-	return nil
+	f.noting.Store(false)
+	return errors.Join(err, f.pair.close(ctx))
 }
 
 // flowRow measures a flow of 1 KiB messages.

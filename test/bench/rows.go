@@ -81,9 +81,9 @@ var rows = []*row{
 		{metric: "resident", label: "resident MiB, most while churned", most: 1536},
 		{metric: "gc", label: "garbage collection, % of a core", most: 25},
 		rate(0), cpu(0)}, backlog},
-	{"stalled-plain", "Durable closed loop beside a consumer that stalls: plain", stallChecks, onWarm(stallRow(stall{}))},
-	{"stalled-tls", "Durable closed loop beside a consumer that stalls: TLS", stallChecks, onWarm(stallRow(stall{tls: true}))},
-	{"stalled-filter", "Durable closed loop beside a consumer that stalls: filtering", stallChecks, onWarm(stallRow(stall{filter: "kind = 'wanted'"}))},
+	{"stalled-plain", "Durable closed loop beside a consumer that stalls: plain", stallChecks, onWarm(stallRow(stallKind{}))},
+	{"stalled-tls", "Durable closed loop beside a consumer that stalls: TLS", stallChecks, onWarm(stallRow(stallKind{tls: true}))},
+	{"stalled-filter", "Durable closed loop beside a consumer that stalls: filtering", stallChecks, onWarm(stallRow(stallKind{filter: "kind = 'wanted'"}))},
 	{"idle", "Idle connections, one session each", []check{
 		{metric: "connections", label: "connections"},
 		{metric: "connection", label: "resident KiB per connection", most: 10}}, idle},

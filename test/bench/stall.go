@@ -3,30 +3,27 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/saranga-mq/saranga/test/peers"
 	"github.com/saranga-mq/saranga/wire/core/client"
 )
 
+// A stallKind is how the consumer is connected and what it wants.
+type stallKind struct {
+	tls    bool
+	filter string // half of the messages match
+}
+
 // A stall is a consumer that has unlimited credit and stops reading its socket, while durable messages for it go on and
 // more wait than all buffers on the way hold.
 type stall struct {
-	tls    bool
-	filter string // half of the messages match
-
+	*pair
 	ctx    context.Context // ended by close, or by the first failure
 	cancel context.CancelCauseFunc
-	queue  string
 	stop   chan struct{} // closed: the consumer stops reading
 	resume chan struct{} // closed: it reads on, so that its connection can be closed
 	done   chan struct{} // closed when no more is sent
-	once   sync.Once
-
-	producer, consumer *link
-	send               func(durable bool) error
 }
 
 const (
@@ -34,36 +31,25 @@ const (
 	stallBurst = 30_000 // messages of 1 KiB at its beginning
 )
 
-func (l *stall) open(ctx context.Context, i peers.Instance, tlsPort int) error {
-	cfg, err := clientConfig(i)
+func openStall(ctx context.Context, i peers.Instance, tlsPort int, queue string, kind stallKind) (*stall, error) {
+	p, err := openPair(ctx, i, queue, func(c client.Config) client.Config {
+		if kind.tls {
+			return withTLS(c, tlsPort)
+		}
+		return c
+	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if l.producer, err = connect(ctx, cfg); err != nil {
-		return err
-	}
-	if err := l.producer.createQueue(ctx, l.queue); err != nil {
-		return err
-	}
-	p, err := l.producer.session.NewProducer(ctx, l.queue)
+	l := &stall{pair: p, stop: make(chan struct{}), resume: make(chan struct{}), done: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	producer, err := p.start(ctx, client.ConsumerOptions{Window: -1, Filter: kind.filter, OnMessage: l.take})
 	if err != nil {
-		return err
+		l.cancel(err)
+		return nil, errors.Join(err, p.close(ctx))
 	}
-	l.send = l.sender(p)
-	if l.tls {
-		cfg = withTLS(cfg, tlsPort)
-	}
-	if l.consumer, err = connect(ctx, cfg); err != nil {
-		return err
-	}
-	if _, err := l.consumer.session.NewConsumer(ctx, l.queue, client.ConsumerOptions{Window: -1, Filter: l.filter, OnMessage: l.take}); err != nil {
-		return err
-	}
-	if err := l.consumer.session.Start(ctx); err != nil {
-		return err
-	}
-	go l.run()
-	return nil
+	go l.run(l.sender(producer))
+	return l, nil
 }
 
 // sender is a function that sends a message: in turn one that a filter wants and one that it does not.
@@ -97,7 +83,7 @@ func (l *stall) take(m *client.Message) {
 }
 
 // run sends durable messages at a slow rate and, when the consumer stalls, the burst.
-func (l *stall) run() {
+func (l *stall) run(send func(durable bool) error) {
 	defer close(l.done)
 	tick := time.NewTicker(time.Second / stallRate)
 	defer tick.Stop()
@@ -109,11 +95,11 @@ func (l *stall) run() {
 			return
 		case <-stop:
 			for n := 0; n < stallBurst && err == nil; n++ {
-				err = l.send(false)
+				err = send(false)
 			}
 			stop = nil
 		case <-tick.C:
-			err = l.send(true)
+			err = send(true)
 			l.producer.session.Flush()
 		}
 		if err != nil {
@@ -130,29 +116,17 @@ func (l *stall) close() error {
 	if errors.Is(err, errStopped) {
 		err = nil
 	}
-	l.once.Do(func() { close(l.resume) })
-	if l.send != nil {
-		<-l.done
-	}
-	ctx := context.WithoutCancel(l.ctx)
-	err = errors.Join(err, l.consumer.close())
-	if l.producer != nil {
-		err = errors.Join(err, l.producer.deleteQueue(ctx, l.queue), l.producer.close())
-	}
-	if err != nil {
-		return fmt.Errorf("stalled consumer of %s: %w", l.queue, err)
-	}
-	return nil
+	close(l.resume)
+	<-l.done
+	return errors.Join(err, l.pair.close(context.WithoutCancel(l.ctx)))
 }
 
 // stallRow measures a durable closed loop, first while the other consumer reads, then while it has stalled.
-func stallRow(kind stall) func(context.Context, *bench, *side) (values, error) {
+func stallRow(kind stallKind) func(context.Context, *bench, *side) (values, error) {
 	return func(ctx context.Context, b *bench, s *side) (_ values, err error) {
-		l := &stall{tls: kind.tls, filter: kind.filter, queue: b.queue(), stop: make(chan struct{}), resume: make(chan struct{}), done: make(chan struct{})}
-		l.ctx, l.cancel = context.WithCancelCause(ctx)
-		if err := l.open(ctx, s.main.Instance, s.tls); err != nil {
-			close(l.done)
-			return nil, errors.Join(err, l.close())
+		l, err := openStall(ctx, s.main.Instance, s.tls, b.queue(), kind)
+		if err != nil {
+			return nil, err
 		}
 		defer func() { err = errors.Join(err, l.close()) }()
 		before, err := b.loopBeside(ctx, s)
@@ -174,10 +148,10 @@ func (b *bench) loopBeside(ctx context.Context, s *side) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if pause(ctx, settle) { // the burst is over then
-		err = loop.note(ctx, b.Seconds)
-	}
-	if err = errors.Join(err, loop.end()); err != nil {
+	pause(ctx, settle) // the burst is over then
+	loop.state.Store(noting)
+	pause(ctx, b.Seconds)
+	if err := loop.end(); err != nil {
 		return 0, err
 	}
 	return loop.times.at(99), nil
