@@ -2,6 +2,8 @@
 # make run        starts a broker on an instance under var/, which is created if there is none
 # make test       everything that a change has to pass, within 25 minutes on two cores
 # make lint       formatting, vet, staticcheck, licences, import graph
+# make soak       the long tier of the suites, at most 90 minutes; adds an entry to docs/soak.md
+# make bench      Saranga and Artemis side by side, at most 40 minutes; see docs/bench
 # make record     the recordings of real Artemis that the suites compare with
 # make fuzz       every fuzz target, FUZZ_SECONDS in all
 # make licenses   THIRD_PARTY_LICENSES
@@ -52,10 +54,18 @@ peers:
 # Fast tests first, then the race detector, then the suites, then fuzzing.
 .PHONY: test
 test: build peers
-	$(GO) test $$($(GO) list ./... | grep -v -F $(SUITES:./%=-e /%))
-	$(GO) test -race $(RACE)
+	$(GO) test -timeout 5m $$($(GO) list ./... | grep -v -F $(SUITES:./%=-e /%))
+	$(GO) test -race -timeout 10m $(RACE)
 	$(GO) test -count=1 -timeout 15m $(SUITES)
 	$(MAKE) fuzz
+
+.PHONY: soak
+soak: build peers
+	$(GO) run ./test/soak
+
+.PHONY: bench
+bench: build peers
+	$(GO) run ./test/bench
 
 # What real Artemis answers to the JMS program, recorded twice and kept if both are the same.
 .PHONY: record

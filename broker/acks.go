@@ -57,7 +57,7 @@ func (s *Session) consumerProps(c *Consumer) []Prop {
 	q := c.Queue
 	props := []Prop{{"_AMQ_Address", q.address.name}, {"_AMQ_ClusterName", q.cfg.Name + s.b.opts.NodeID}, {"_AMQ_RoutingName", q.cfg.Name},
 		{"_AMQ_Distance", int32(0)}, {"_AMQ_ConsumerCount", int32(q.Counts().Consumers)}, {"_AMQ_User", s.Principal.User},
-		{"_AMQ_RemoteAddress", s.Conn.Remote}, {"_AMQ_SessionName", s.Name}, {"_AMQ_ConsumerName", c.ID}}
+		{"_AMQ_RemoteAddress", s.Conn().Remote}, {"_AMQ_SessionName", s.Name}, {"_AMQ_ConsumerName", c.ID}}
 	return props
 }
 
@@ -150,9 +150,7 @@ func (s *Session) Acknowledge(w *Work, consumer, id int64, cumulative bool, a An
 		}
 		q.settle(w, r, reasonAcked)
 	}
-	if q.hold && q.delivering == 0 {
-		q.hold = false
-	}
+	q.unhold()
 	q.deliver(w)
 	q.mu.Unlock()
 	if len(taken) > 0 {
@@ -171,9 +169,27 @@ func (s *Session) Acknowledge(w *Work, consumer, id int64, cumulative bool, a An
 
 func (s *Session) ackFailed(w *Work, err *Error, a Answer) {
 	if tx := s.ackTx(); tx != nil {
+		tx.lock()
 		tx.fail(err)
+		tx.unlock()
 	}
 	s.Done(w, a, err)
+}
+
+// unhold ends the pause of a group rebalance once nothing is in delivery.
+func (q *Queue) unhold() {
+	if q.delivering == 0 {
+		q.hold = false
+	}
+}
+
+// freed follows the end of deliveries that makes no room for others by itself: it goes on where a group rebalance waited
+// for that.
+func (q *Queue) freed(w *Work) {
+	if q.hold {
+		q.unhold()
+		q.deliver(w)
+	}
 }
 
 // settle takes a delivered ref out of the queue for good.
@@ -211,6 +227,7 @@ func (s *Session) Expired(w *Work, consumer, id int64) {
 	q.delivering--
 	q.deliveringSize -= r.Msg.PersistentSize()
 	q.expire(w, r)
+	q.freed(w)
 }
 
 // Release puts one delivered message back at its place, counting the attempt or not (an outcome of later protocols).
@@ -245,19 +262,7 @@ func (s *Session) Rollback(w *Work, considerLast bool, a Answer) {
 	if tx != nil && tx.xid != nil {
 		tx = nil // a branch is rolled back by its own request
 	}
-	back := map[*Queue][]Ref{}
-	for _, c := range s.Consumers() {
-		q := c.Queue
-		q.mu.Lock()
-		for first := true; c.given.n > 0; first = false {
-			r := c.given.popFront()
-			if !(first && considerLast) {
-				r.Count--
-			}
-			back[q] = append(back[q], r)
-		}
-		q.mu.Unlock()
-	}
+	back := s.takeBack(considerLast)
 	if tx != nil {
 		s.tx = nil
 		tx.rollback(w, back, Answer{})
@@ -271,6 +276,24 @@ func (s *Session) Rollback(w *Work, considerLast bool, a Answer) {
 	if a.Kind != 0 || a.Call != nil {
 		s.DoneStored(w, a)
 	}
+}
+
+// takeBack takes from the session's consumers what they have not acknowledged.
+func (s *Session) takeBack(considerLast bool) map[*Queue][]Ref {
+	back := map[*Queue][]Ref{}
+	for _, c := range s.Consumers() {
+		q := c.Queue
+		q.mu.Lock()
+		for first := true; c.given.n > 0; first = false {
+			r := c.given.popFront()
+			if !(first && considerLast) {
+				r.Count--
+			}
+			back[q] = append(back[q], r)
+		}
+		q.mu.Unlock()
+	}
+	return back
 }
 
 func cancelAll(w *Work, back map[*Queue][]Ref) {

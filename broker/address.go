@@ -186,7 +186,7 @@ func (b *Broker) route(name string) *route {
 	b.mu.RLock()
 	r := b.buildRoute(name)
 	b.mu.RUnlock()
-	if r.address != nil { // names nobody knows are not remembered: a client could make up any number
+	if r.address != nil && !r.isFQQN { // names that a client could make up any number of are not remembered
 		b.routes.Store(name, r)
 	}
 	return r

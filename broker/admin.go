@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -15,6 +16,9 @@ import (
 
 // pieceRefs is how many references one hold of the lock takes out of a queue.
 const pieceRefs = 500
+
+// maxStuck is how many messages that cannot be moved an operation goes past.
+const maxStuck = 100
 
 // everything is the limit of an operation without one.
 const everything = math.MaxInt
@@ -37,12 +41,13 @@ func (q *Queue) unpin() {
 func (q *Queue) sweep(w *Work, pick func(*message.Message) bool, limit int, take func([]Ref)) int {
 	q.pin()
 	defer q.unpin()
+	w.stuck = map[int64]bool{}
 	newest := q.b.store.NextID()
 	n := 0
 	var piece []Ref
 	for p := len(q.levels) - 1; p >= 0; p-- {
 		var at cursor
-		for more := true; more && n < limit; {
+		for more := true; more && n < limit && len(w.stuck) < maxStuck; {
 			more = false
 			q.mu.Lock()
 			l := &q.levels[p]
@@ -52,7 +57,7 @@ func (q *Queue) sweep(w *Work, pick func(*message.Message) bool, limit int, take
 					break
 				}
 				more = true
-				if r.Msg.ID() > newest || !pick(r.Msg) {
+				if id := r.Msg.ID(); id > newest || w.stuck[id] || !pick(r.Msg) {
 					continue
 				}
 				piece = append(piece, l.take(&at, false))
@@ -114,6 +119,9 @@ func (w *Work) sync() error {
 		return ErrStoreFailed
 	}
 	w.Flush()
+	if w.stuckErr != nil {
+		return w.stuckErr
+	}
 	return nil
 }
 
@@ -254,11 +262,16 @@ func (a *Address) fresh(w *Work, m *message.Message) bool {
 		return true
 	}
 	id := m.DuplicateID()
-	rec, fresh := a.dups.reserve(w, id, true)
-	if rec != 0 {
+	if a.dups.reserve(id) != idUnused {
+		return false
+	}
+	rec := int64(0)
+	if a.dups.persist {
+		rec = w.b.store.NextID()
 		w.op(Op{Kind: OpAddDuplicate, ID: rec, Name: a.name, Bytes: slices.Clone(id)})
 	}
-	return fresh
+	a.dups.settle(w, id, rec)
+	return true
 }
 
 // originalRouting is the routing type that a message had before it was moved for the first time.
@@ -286,6 +299,7 @@ func (q *Queue) CopyMessage(id int64, target string) (bool, error) {
 	}
 	defer found.Msg.Release()
 	w := q.b.NewWork()
+	w.stuck = map[int64]bool{}
 	w.moves = append(w.moves, move{queue: q, ref: found, why: moveManaged, address: to.address.name, target: to, routing: originalRouting(found.Msg), keep: true, raw: true})
 	w.Flush()
 	return true, w.sync()
@@ -649,8 +663,9 @@ type Publisher struct {
 func (b *Broker) NewPublisher(who security.Principal) *Publisher {
 	p := &Publisher{w: b.NewWork(), done: make(chan error, 1)}
 	conn := &Connection{ID: "internal", Protocol: "CORE", Created: b.now(), b: b, sessions: map[*Session]bool{}}
-	p.s = &Session{b: b, Conn: conn, SessionOptions: SessionOptions{Principal: who, Client: (*publisherClient)(p), AutoCommitSends: true, AutoCommitAcks: true},
+	p.s = &Session{b: b, SessionOptions: SessionOptions{Principal: who, Client: (*publisherClient)(p), AutoCommitSends: true, AutoCommitAcks: true},
 		Created: b.now(), MayBlock: true, consumers: map[int64]*Consumer{}, metadata: map[string]string{}}
+	p.s.conn.Store(conn)
 	return p
 }
 
@@ -810,10 +825,11 @@ func (b *Broker) PreparedMessages(x Xid, visit func(sent bool, m *message.Messag
 
 func (b *Broker) eachPrepared(visit func(Xid, *Tx)) {
 	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for x, tx := range b.xas {
+	branches := maps.Clone(b.xas)
+	b.mu.RUnlock()
+	for x, tx := range branches {
 		tx.mu.Lock()
-		if tx.prepared {
+		if tx.prepared && !tx.finished {
 			visit(x, tx)
 		}
 		tx.mu.Unlock()

@@ -54,6 +54,7 @@ func (q *Queue) removeConsumer(w *Work, c *Consumer, lost bool) {
 		return
 	}
 	c.closed = true
+	q.forced = slices.DeleteFunc(q.forced, func(f forced) bool { return f.c == c })
 	if c.Browse {
 		q.browsers = slices.DeleteFunc(q.browsers, func(x *Consumer) bool { return x == c })
 		q.rescan()
@@ -147,9 +148,7 @@ func (q *Queue) cancel(w *Work, refs []Ref, kind cancelKind, record bool) {
 	}
 	sort.SliceStable(back, func(i, j int) bool { return back[i].Msg.ID() < back[j].Msg.ID() })
 	q.requeue(w, back)
-	if q.hold && q.delivering == 0 {
-		q.hold = false
-	}
+	q.unhold()
 }
 
 // saveCount stores a delivery count that differs from the stored one, up to max-redelivery-records.

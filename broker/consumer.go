@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"slices"
+
 	"github.com/saranga-mq/saranga/broker/filter"
 	"github.com/saranga-mq/saranga/broker/message"
 )
@@ -51,6 +53,7 @@ type Consumer struct {
 	started bool
 	credit  int64
 	busy    bool // waits for the sink to call Ready
+	stream  bool // because a large body is on its way
 	closed  bool
 
 	// given are the references delivered and not yet acknowledged, in order of delivery.
@@ -109,14 +112,17 @@ func (c *Consumer) ResetCredit() {
 	c.Queue.mu.Unlock()
 }
 
-// Spend takes credit for parts of a large body; it reports what is left.
-func (c *Consumer) Spend(n int) int64 {
-	c.Queue.mu.Lock()
-	defer c.Queue.mu.Unlock()
+// Spend takes credit for a part of a large body.
+func (c *Consumer) Spend(w *Work, n int) {
+	q := c.Queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if c.credit != Unlimited {
 		c.credit -= int64(n)
 	}
-	return c.credit
+	if c.credit <= 0 {
+		q.callForced(w)
+	}
 }
 
 // Credit is the credit left.
@@ -131,8 +137,9 @@ func (c *Consumer) Ready(w *Work) {
 	q := c.Queue
 	q.mu.Lock()
 	if c.busy {
-		c.busy = false
+		c.busy, c.stream = false, false
 		q.deliver(w)
+		q.callForced(w)
 	}
 	q.mu.Unlock()
 }
@@ -153,12 +160,31 @@ func (c *Consumer) Settled(w *Work, done func(*Work)) {
 	q := c.Queue
 	q.mu.Lock()
 	q.deliver(w)
-	if q.behind {
-		q.forced = append(q.forced, done) // the runner is still scanning: it calls when it has caught up
-	} else {
-		done(w)
-	}
+	q.forced = append(q.forced, forced{c, done})
+	q.callForced(w)
 	q.mu.Unlock()
+}
+
+// forced is a forced delivery: done is called once c has got everything it may have.
+type forced struct {
+	c    *Consumer
+	done func(*Work)
+}
+
+// callForced calls the forced deliveries that need not wait: neither for the runner, which is still scanning, nor for a sink
+// that is busy and would take more after what it is sending now. A large body that waits for credit is not waited for.
+// Called with the lock held.
+func (q *Queue) callForced(w *Work) {
+	if q.behind || len(q.forced) == 0 {
+		return
+	}
+	q.forced = slices.DeleteFunc(q.forced, func(f forced) bool {
+		now := !f.c.busy || f.c.stream && f.c.credit <= 0
+		if now {
+			f.done(w)
+		}
+		return now
+	})
 }
 
 // Outstanding is the number of messages delivered and not acknowledged.

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -10,46 +12,75 @@ import (
 // creditQueue holds producers that wait until an address has room. Its lock is a leaf.
 type creditQueue struct {
 	mu   sync.Mutex
-	wait []*CreditRequest
+	wait []*creditRequest
 }
 
-// A CreditRequest is a producer's request for credits that may have to wait.
-type CreditRequest struct {
-	grant   func()
-	address *Address
+// A creditRequest is what a session waits for under one name of an address, all its requests together.
+type creditRequest struct {
+	session *Session
+	name    string
+	credits int32
+	grant   func(credits int32)
 }
 
-// Cancel withdraws the request; grant may be running at this moment.
-func (r *CreditRequest) Cancel() {
-	if r == nil || r.address == nil {
-		return
-	}
-	q := &r.address.credit
+// ask adds a request.
+func (a *Address) ask(s *Session, name string, credits int32, grant func(int32)) {
+	q := &a.credit
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i, x := range q.wait {
-		if x == r {
-			q.wait = append(q.wait[:i:i], q.wait[i+1:]...)
-			r.address.unwait()
+	for _, r := range q.wait {
+		if r.session == s && r.name == name {
+			r.credits = int32(min(int64(r.credits)+int64(credits), math.MaxInt32))
 			return
 		}
 	}
+	q.wait = append(q.wait, &creditRequest{s, name, credits, grant})
+	a.waiting(1)
 }
 
-func (q *creditQueue) cancelAll() {
+// served takes the request whose turn it is, nil when there is none.
+func (a *Address) served() *creditRequest {
+	q := &a.credit
 	q.mu.Lock()
-	wait := q.wait
-	q.wait = nil
-	q.mu.Unlock()
-	for _, r := range wait {
-		r.address.unwait()
-		r.grant()
+	defer q.mu.Unlock()
+	if len(q.wait) == 0 {
+		return nil
+	}
+	r := q.wait[0]
+	q.wait[0] = nil
+	q.wait = q.wait[1:]
+	a.waiting(-1)
+	return r
+}
+
+// cancel forgets what a session waits for.
+func (a *Address) cancel(s *Session) {
+	q := &a.credit
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := len(q.wait)
+	q.wait = slices.DeleteFunc(q.wait, func(r *creditRequest) bool { return r.session == s })
+	a.waiting(int32(len(q.wait) - n))
+}
+
+func (a *Address) waiting(n int32) {
+	a.account.waiting.Add(n)
+	a.account.parent.waiting.Add(n)
+}
+
+// grantAll lets everybody go on: the address is gone.
+func (a *Address) grantAll() {
+	for r := a.served(); r != nil; r = a.served() {
+		r.grant(r.credits)
 	}
 }
 
-func (a *Address) unwait() {
-	a.account.waiting.Add(-1)
-	a.account.parent.waiting.Add(-1)
+// cancelCredits forgets what the session waits for, at its end.
+func (s *Session) cancelCredits() {
+	for _, a := range s.credits {
+		a.cancel(s)
+	}
+	s.credits = nil
 }
 
 // full tells whether an address is at a limit: its own, the broker's, or the disk's.
@@ -88,7 +119,14 @@ func (b *Broker) SetDiskFull(full bool) {
 
 // refuses applies the address-full policy to a message about to be sent: an error for FAIL, drop for DROP. BLOCK, and
 // PAGE until paging is built, take what was sent in spite of it: they withhold credits.
+//
+// Twice the broker's global limit is the end for clients that do not keep to their credits, whatever the policy: it is
+// better to refuse than to be killed for want of memory.
 func (b *Broker) refuses(a *Address, s *config.AddressSettings) (drop bool, err error) {
+	if n := b.opts.GlobalMaxBytes; n > 0 && b.total.Bytes() >= 2*n {
+		b.warnOnce("flood", a.name, "twice the global-max-size is in memory: messages sent to the address are refused", "address", a.name, "total", b.total.Bytes())
+		return false, errAddressFull(a.name)
+	}
 	if b.diskFull.Load() {
 		switch s.DiskFullPolicy {
 		case config.DiskFullFail:
@@ -116,27 +154,27 @@ func (b *Broker) refuses(a *Address, s *config.AddressSettings) (drop bool, err 
 	return false, nil
 }
 
-// RequestCredits asks for room to send to an address. grant is called when there is, at once or later, from any goroutine
-// with no lock held. failed: the address or the disk is full and the policy for that is FAIL; grant is called all the same
-// when there is room.
-func (s *Session) RequestCredits(name string, grant func()) (r *CreditRequest, failed bool) {
+// RequestCredits asks for room to send to an address. granted: there is. If not, grant is called when there is, from any
+// goroutine with no lock held; what was asked for several times comes in one. failed: the address or the disk is full and
+// the policy for that is FAIL; grant is called all the same when there is room.
+func (s *Session) RequestCredits(name string, credits int32, grant func(credits int32)) (granted, failed bool) {
 	b := s.b
 	a := b.Address(bareAddress(name))
 	if a == nil || a.name == b.opts.ManagementAddress {
-		grant()
-		return nil, false
+		return true, false
 	}
 	st := a.Settings()
 	if st.AddressFullPolicy == config.FullDrop && !b.diskFull.Load() && !a.Blocked() || !b.full(a, st) && !a.Blocked() {
-		grant()
-		return nil, false
+		return true, false
 	}
-	r = &CreditRequest{grant: grant, address: a}
-	a.account.waiting.Add(1)
-	b.total.waiting.Add(1)
-	a.credit.mu.Lock()
-	a.credit.wait = append(a.credit.wait, r)
-	a.credit.mu.Unlock()
+	if s.credits == nil {
+		s.credits = map[string]*Address{}
+	}
+	s.credits[name] = a
+	a.ask(s, name, credits, grant)
+	if b.Address(a.name) != a {
+		a.grantAll() // it was deleted meanwhile: nobody would look at it again
+	}
 	fails := st.AddressFullPolicy == config.FullFail
 	if b.diskFull.Load() {
 		fails = fails || st.DiskFullPolicy == config.DiskFullFail
@@ -145,7 +183,7 @@ func (s *Session) RequestCredits(name string, grant func()) (r *CreditRequest, f
 		b.warnOnce("block", a.name, "AMQ222183: blocking message production on address; size is at the maximum", "address", a.name, "bytes", a.account.Bytes(), "total", b.total.Bytes())
 	}
 	b.pokeGranter() // it may have emptied meanwhile
-	return r, fails
+	return false, fails
 }
 
 // pokeGranter wakes the granter; it never blocks.
@@ -166,16 +204,14 @@ func (b *Broker) granter() {
 		}
 		for _, a := range b.Addresses() {
 			for {
-				a.credit.mu.Lock()
-				if len(a.credit.wait) == 0 || b.full(a, a.Settings()) || a.Blocked() {
-					a.credit.mu.Unlock()
+				if b.full(a, a.Settings()) || a.Blocked() {
 					break
 				}
-				r := a.credit.wait[0]
-				a.credit.wait = a.credit.wait[1:]
-				a.credit.mu.Unlock()
-				a.unwait()
-				r.grant()
+				r := a.served()
+				if r == nil {
+					break
+				}
+				r.grant(r.credits)
 			}
 		}
 	}

@@ -29,12 +29,11 @@ func (q *Queue) pass(w *Work) {
 	if len(q.browsers) > 0 {
 		q.passBrowsers(w, &b)
 	}
-	if !q.dispatchOpen(w) {
-		return
-	}
-	if q.scanning {
+	switch {
+	case !q.dispatchOpen(w):
+	case q.scanning:
 		q.passScanning(w, &b)
-	} else {
+	default:
 		q.passPlain(w, &b)
 	}
 	if b.spent() {
@@ -107,7 +106,7 @@ func (q *Queue) hand(w *Work, b *budget, c *Consumer, r *Ref) bool {
 		return false
 	}
 	if outcome == Streaming {
-		c.busy = true
+		c.busy, c.stream = true, true
 	}
 	w.touch(c.sink)
 	if c.credit != Unlimited {
@@ -422,10 +421,7 @@ func (q *Queue) run() {
 			q.pass(w)
 			more := q.behind
 			if !more {
-				for _, done := range q.forced {
-					done(w)
-				}
-				q.forced = nil
+				q.callForced(w)
 				q.running = false
 			}
 			q.mu.Unlock()

@@ -2,17 +2,29 @@ package broker
 
 import "sync"
 
-// duplicates is the cache of duplicate ids of one address: the newest size ids, circular. Its lock is a leaf.
+// duplicates is the cache of duplicate ids of one address: the newest size ids, circular. An id is reserved before the
+// message that brings it is appended to the store, so that nobody else brings it meanwhile, and is then settled or, when
+// the store refused, forgotten: the client sends again what was refused. Its lock is a leaf.
+//
+// Invariant: an id is in used while it is reserved or in the ring, never both.
 type duplicates struct {
 	address string
 	size    int
 	persist bool
 
 	mu   sync.Mutex
-	used map[string]struct{}
+	used map[string]idState
 	ring []dupEntry
 	next int
 }
+
+type idState uint8
+
+const (
+	idUnused   idState = iota
+	idReserved         // not yet appended to the store, or by a prepared branch
+	idSettled
+)
 
 type dupEntry struct {
 	id     string
@@ -27,43 +39,52 @@ func newDuplicates(address string, size int, persist bool) *duplicates {
 func (d *duplicates) known(id []byte) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, ok := d.used[string(id)]
-	return ok
+	return d.used[string(id)] != idUnused
 }
 
-// reserve uses an id outside a transaction. fresh is false when it was used before. record is the id of the store's
-// record for it, 0 when it needs none.
-func (d *duplicates) reserve(w *Work, id []byte, store bool) (record int64, fresh bool) {
-	if d.persist && store {
-		record = w.b.store.NextID()
-	}
+// reserve takes an id that is idUnused and returns what it was.
+func (d *duplicates) reserve(id []byte) idState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, ok := d.used[string(id)]; ok {
-		return 0, false
+	was := d.used[string(id)]
+	if was == idUnused {
+		if d.used == nil {
+			d.used = map[string]idState{}
+		}
+		d.used[string(id)] = idReserved
 	}
-	d.put(w, string(id), record)
-	return record, true
+	return was
 }
 
-// add uses an id whose record is already in the store.
-func (d *duplicates) add(w *Work, id []byte, record int64) {
+// forget gives a reserved id back.
+func (d *duplicates) forget(id []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.put(w, string(id), record)
+	if d.used[string(id)] == idReserved {
+		delete(d.used, string(id))
+	}
 }
 
-func (d *duplicates) put(w *Work, id string, record int64) {
+// settle keeps an id that has been appended to the store, with its record there, 0 for none.
+func (d *duplicates) settle(w *Work, id []byte, record int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.size <= 0 {
 		return
 	}
 	if d.used == nil {
-		d.used = map[string]struct{}{}
+		d.used = map[string]idState{}
 	}
-	e := dupEntry{id, record}
-	if len(d.ring) < d.size {
+	e := dupEntry{string(id), record}
+	switch {
+	case d.used[e.id] == idSettled: // twice in one transaction, which is allowed
+		if record != 0 {
+			w.op(Op{Kind: OpDeleteRecord, ID: record})
+		}
+		return
+	case len(d.ring) < d.size:
 		d.ring = append(d.ring, e)
-	} else {
+	default:
 		old := d.ring[d.next]
 		delete(d.used, old.id)
 		if old.record != 0 {
@@ -72,7 +93,7 @@ func (d *duplicates) put(w *Work, id string, record int64) {
 		d.ring[d.next] = e
 		d.next = (d.next + 1) % d.size
 	}
-	d.used[id] = struct{}{}
+	d.used[e.id] = idSettled
 }
 
 // clear forgets all ids, also in the store.

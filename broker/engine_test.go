@@ -631,6 +631,9 @@ func (s *script) post(address string, a args) {
 		}
 		m := brokertest.Text(address, text, routing)
 		m.Durable = !a.has("transient")
+		if id := a.get("dup", ""); id != "" {
+			m.Set(message.PropDuplicateID, id)
+		}
 		built, err := s.b.Pool().Build(m)
 		if err != nil {
 			s.t.Fatal(err)
@@ -903,15 +906,10 @@ func (s *script) xa(session, what string, a args) string {
 }
 
 func (s *script) credits(address string) string {
-	granted := make(chan struct{}, 1)
-	r, failed := s.client("s").RequestCredits(address, func() { granted <- struct{}{} })
-	select {
-	case <-granted:
+	switch granted, failed := s.client("s").RequestCredits(address, 1, func(int32) {}); {
+	case granted:
 		return "granted"
-	default:
-	}
-	r.Cancel()
-	if failed {
+	case failed:
 		return "failed"
 	}
 	return "waits"

@@ -92,3 +92,7 @@ func errNoAddress(name string) *Error {
 func errAddressFull(name string) *Error {
 	return errorf(AddressFull, "AMQ229102: Address %q is full.", name)
 }
+
+func errDuplicate(address string) *Error {
+	return errorf(DuplicateIDRejected, "Duplicate message detected - message will not be routed. Message information: address=%s", address)
+}

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/saranga-mq/saranga/broker/message"
@@ -17,7 +18,6 @@ type move struct {
 	routing message.RoutingType
 	keep    bool // leave the original: a copy
 	raw     bool // no ORIG headers
-	done    *sync.WaitGroup
 }
 
 type moveReason uint8
@@ -39,15 +39,10 @@ func (r moveReason) settles() reason {
 	return reasonAcked
 }
 
-// expire takes an expired ref, which is in no list any more, to the expiry address of its message's address.
+// expire takes an expired ref, which is in no list any more, to the expiry address of its message's address. That is looked
+// up when the move is carried out: the registry is not to be asked under the queue's lock.
 func (q *Queue) expire(w *Work, r Ref) {
-	s := q.b.SettingsFor(r.Msg.Address())
-	if s.ExpiryAddress == "" {
-		q.b.warnOnce("no-expiry-address", r.Msg.Address(), "AMQ222146: message has expired, no expiry address is configured so it is dropped", "address", r.Msg.Address(), "queue", q.cfg.Name)
-		q.drop(w, r, reasonExpired)
-		return
-	}
-	w.moves = append(w.moves, move{queue: q, ref: r, why: moveExpired, address: s.ExpiryAddress, routing: message.Unspecified})
+	w.moves = append(w.moves, move{queue: q, ref: r, why: moveExpired, routing: message.Unspecified})
 }
 
 // deadLetter takes a ref, which is in no list any more, to the dead-letter address of the queue's address.
@@ -61,9 +56,17 @@ func (q *Queue) deadLetter(w *Work, r Ref) {
 	w.moves = append(w.moves, move{queue: q, ref: r, why: moveDead, address: s.DeadLetterAddress, routing: message.Unspecified})
 }
 
-// move carries out a move. No lock is held; it may block on the disk for a large body or to create resources.
+// move carries out a move. No lock is held; it may block on the disk for a large body or to create resources. What cannot
+// be moved stays where it was.
 func (b *Broker) move(w *Work, mv *move) {
 	q, old := mv.queue, mv.ref.Msg
+	if mv.why == moveExpired {
+		if mv.address = b.SettingsFor(old.Address()).ExpiryAddress; mv.address == "" {
+			b.warnOnce("no-expiry-address", old.Address(), "AMQ222146: message has expired, no expiry address is configured so it is dropped", "address", old.Address(), "queue", q.cfg.Name)
+			b.finishMove(w, mv)
+			return
+		}
+	}
 	b.createMoveTarget(w, mv)
 	var rt *route
 	if mv.target == nil {
@@ -76,30 +79,24 @@ func (b *Broker) move(w *Work, mv *move) {
 	}
 	m, err := b.moveCopy(mv)
 	if err != nil {
-		b.log.Error("cannot copy a message to move it; it stays where it was", "queue", q.Name(), "message", old.ID(), "target", mv.address, "error", err)
-		q.mu.Lock()
-		switch {
-		case mv.keep:
-		case q.deleted.Load():
-			q.drop(w, mv.ref, reasonKilled)
-		default:
-			q.requeue(w, []Ref{mv.ref})
-		}
-		q.mu.Unlock()
-		mv.finished()
+		b.moveFailed(w, mv, err)
 		return
 	}
-	out := &moved{b: b, done: mv.done}
+	out := &moved{b: b}
 	out.send.msg = m
-	if mv.target != nil {
-		out.send.queues = out.send.one[:0]
-		if mv.target.accept() {
-			out.send.add(mv.target)
-		}
-	} else if err := b.fill(mv.address, rt, &out.send, mv.routing); err != nil {
-		b.log.Error("cannot route a message that is moved", "target", mv.address, "error", err)
-	}
 	b.accountFor(mv, rt).take(m)
+	if mv.target == nil {
+		err = b.fill(mv.address, rt, &out.send, mv.routing)
+	} else if out.send.queues = out.send.one[:0]; mv.target.accept() {
+		out.send.add(mv.target)
+	} else {
+		err = fmt.Errorf("queue %s takes no messages", mv.target.cfg.Name)
+	}
+	if err != nil {
+		out.send.abandon()
+		b.moveFailed(w, mv, err)
+		return
+	}
 	w.append(nil, 0) // what was collected before is not part of the transaction
 	stored := out.send.durable()
 	tx := int64(0)
@@ -112,34 +109,66 @@ func (b *Broker) move(w *Work, mv *move) {
 		out.send.number(b)
 	}
 	if !mv.keep {
-		q.mu.Lock()
-		q.settled(mv.ref, mv.why.settles())
-		q.mu.Unlock()
 		b.backings[mv.ref.from].AckTx(w, q, mv.ref, tx)
 	}
 	if len(w.ops) == 0 {
-		if !mv.keep {
-			w.release(old)
-		}
+		b.left(w, mv)
 		out.arrive(w)
-		mv.finished()
 		return
 	}
 	w.op(Op{Kind: OpCommit, Tx: tx})
 	if !mv.keep {
-		b.backings[mv.ref.from].Acked(w, q, mv.ref)
-		w.release(old)
+		out.queue, out.ref = q, mv.ref
+	}
+	// The queue counts it no longer before somebody can see the copy.
+	if !mv.keep {
+		q.mu.Lock()
+		q.settled(mv.ref, mv.why.settles())
+		q.mu.Unlock()
 	}
 	if err := w.append(out, Transactional); err != nil {
-		b.appendFailed(err)
-		mv.finished()
+		out.send.abandon()
+		if !mv.keep {
+			q.mu.Lock()
+			q.unsettled(mv.ref, mv.why.settles())
+			q.mu.Unlock()
+		}
+		b.moveFailed(w, mv, err)
+		return
 	}
 }
 
-func (mv *move) finished() {
-	if mv.done != nil {
-		mv.done.Done()
+// left takes a moved ref that the store does not know out of its queue for good.
+func (b *Broker) left(w *Work, mv *move) {
+	if mv.keep {
+		return
 	}
+	q := mv.queue
+	q.mu.Lock()
+	q.settled(mv.ref, mv.why.settles())
+	q.mu.Unlock()
+	b.backings[mv.ref.from].Acked(w, q, mv.ref)
+	w.release(mv.ref.Msg)
+}
+
+// moveFailed puts a message back that cannot be moved.
+func (b *Broker) moveFailed(w *Work, mv *move, err error) {
+	q, id := mv.queue, mv.ref.Msg.ID()
+	b.log.Error("cannot move a message; it stays where it was", "queue", q.Name(), "message", id, "target", mv.address, "error", err)
+	if w.stuck != nil {
+		w.stuck[id] = true
+		w.stuckErr = errorf(IllegalState, "message %d cannot be moved to %s: %v", id, mv.address, err)
+	}
+	if mv.keep {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.deleted.Load() {
+		q.drop(w, mv.ref, reasonKilled)
+		return
+	}
+	q.requeue(w, []Ref{mv.ref})
 }
 
 // finishMove drops a message that has nowhere to go.
@@ -148,7 +177,6 @@ func (b *Broker) finishMove(w *Work, mv *move) {
 	q.mu.Lock()
 	q.drop(w, mv.ref, mv.why.settles())
 	q.mu.Unlock()
-	mv.finished()
 }
 
 // moveCopy builds the message that a move sends: a new id is given by the store, or here when it has a body of its own.
@@ -172,7 +200,13 @@ func (b *Broker) moveCopy(mv *move) (*message.Message, error) {
 	if mv.routing != message.Unspecified {
 		edit.Set(message.PropRoutingType, int8(mv.routing))
 	}
-	return b.buildCopy(edit, old)
+	m, err := b.buildCopy(edit, old)
+	if err == nil && m.IsDurable() && m.Large() == nil && m.RecordSize() > b.store.MaxRecord() {
+		if large, err := b.enlarge(m); err == nil { // the headers were too much
+			return large, nil
+		}
+	}
+	return m, err
 }
 
 // buildCopy builds an edited copy; a large body is copied to a file of its own.
@@ -206,18 +240,22 @@ func (b *Broker) accountFor(mv *move, rt *route) *Account {
 	return &mv.queue.address.account
 }
 
-// moved is the waiter of a move: the copy arrives in its queues when it is stored.
+// moved is the waiter of a move: the copy arrives in its queues when it is stored. Only then may the original be deleted:
+// a crash that wrote the delete and not the commit would lose the message.
 type moved struct {
-	b    *Broker
-	send send
-	done *sync.WaitGroup
+	b     *Broker
+	send  send
+	queue *Queue // that the original is taken from, nil if it stays
+	ref   Ref
 }
 
 // Stored implements Waiter.
 func (o *moved) Stored() {
-	o.arrive(o.b.onStore())
-	if o.done != nil {
-		o.done.Done()
+	w := o.b.onStore()
+	o.arrive(w)
+	if o.queue != nil {
+		o.b.backings[o.ref.from].Acked(w, o.queue, o.ref)
+		w.release(o.ref.Msg)
 	}
 }
 

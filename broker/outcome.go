@@ -13,7 +13,8 @@ type outcome struct {
 	done   bool
 	err    error
 	send   send
-	tx     *Tx
+	tx     *Tx // committed
+	branch *Tx // prepared
 	answer Answer
 }
 
@@ -31,17 +32,20 @@ func (o *outcome) free() {
 	outcomes.Put(o)
 }
 
-// wait appends the collected operations with o as their waiter, behind the session's other outcomes.
-func (s *Session) wait(w *Work, o *outcome, mode AppendMode) {
+// wait appends the collected operations with o as their waiter, behind the session's other outcomes. An error has become
+// the outcome's already.
+func (s *Session) wait(w *Work, o *outcome, mode AppendMode) error {
 	s.mu.Lock()
 	s.push(o)
 	s.mu.Unlock()
-	if err := w.append(o, mode); err != nil {
+	err := w.append(o, mode)
+	if err != nil {
 		s.mu.Lock()
 		o.done, o.err = true, err
 		s.drain(w)
 		s.mu.Unlock()
 	}
+	return err
 }
 
 func (s *Session) push(o *outcome) {
@@ -100,7 +104,7 @@ func (s *Session) failed(a Answer, err error) {
 		return // a client that comes back creates its queues again
 	}
 	s.unanswered = append(s.unanswered, e.Code)
-	s.b.log.Warn("AMQ224016: a request failed and its client asked for no answer; more of this kind are not reported", "session", s.Name, "remote", s.Conn.Remote, "error", err)
+	s.b.log.Warn("AMQ224016: a request failed and its client asked for no answer; more of this kind are not reported", "session", s.Name, "remote", s.Conn().Remote, "error", err)
 }
 
 // DoneStored answers when everything appended so far is stored.
@@ -136,6 +140,9 @@ func (o *outcome) finish(w *Work) {
 		o.send.abandon()
 		if o.tx != nil {
 			o.tx.aborted(w)
+		}
+		if o.branch != nil {
+			o.branch.unprepared(o.err)
 		}
 	case o.tx != nil:
 		o.tx.committed(w)

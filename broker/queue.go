@@ -55,9 +55,9 @@ type Queue struct {
 	pauseRec int64
 	hold     bool // no delivery while a rollback puts refs back, or a group rebalance waits
 
-	running bool          // the runner is scheduled or at work
-	behind  bool          // a pass ended at its budget: the runner goes on
-	forced  []func(*Work) // forced deliveries that wait for the runner
+	running bool     // the runner is scheduled or at work
+	behind  bool     // a pass ended at its budget: the runner goes on
+	forced  []forced // forced deliveries that wait for the runner or for their consumer
 
 	stats QueueStats
 
@@ -230,6 +230,23 @@ func (q *Queue) settled(r Ref, why reason) {
 		if key, ok := q.lastValueKey(r.Msg); ok && q.lastValues[key] == r.Msg.ID() {
 			delete(q.lastValues, key)
 		}
+	}
+}
+
+// unsettled takes back what settled has counted.
+func (q *Queue) unsettled(r Ref, why reason) {
+	switch why {
+	case reasonAcked:
+		q.stats.Acknowledged--
+	case reasonKilled:
+		q.stats.Killed--
+	case reasonExpired:
+		q.stats.Expired--
+	}
+	q.size += r.Msg.PersistentSize()
+	if r.Msg.IsDurable() && q.cfg.Durable {
+		q.durableCount++
+		q.durableSize += r.Msg.PersistentSize()
 	}
 }
 

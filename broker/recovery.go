@@ -79,7 +79,7 @@ func (r *recovery) Ref(m *message.Message, queue int64, count int32, scheduled i
 func (r *recovery) Prepared(p PreparedTx) {
 	b := (*Broker)(r)
 	x := p.Xid
-	tx := &Tx{b: b, id: p.Tx, xid: &x, created: b.now(), prepared: true, ended: true, stored: true}
+	tx := &Tx{b: b, id: p.Tx, xid: &x, created: b.now(), prepared: true, ended: true, stored: true, unique: true}
 	for i := range p.Sent {
 		ref := &p.Sent[i]
 		q := b.queueIDs[ref.Queue]
@@ -117,6 +117,7 @@ func (r *recovery) Prepared(p PreparedTx) {
 	}
 	for _, d := range p.Dups {
 		if a := b.Address(d.Address); a != nil {
+			a.dups.reserve(d.ID)
 			tx.dups = append(tx.dups, txDup{a, d.ID, d.Record})
 		}
 	}
@@ -134,7 +135,7 @@ func (r *recovery) Duplicate(address string, id []byte, record int64) {
 		b.storeWork.op(Op{Kind: OpDeleteRecord, ID: record})
 		return
 	}
-	a.dups.add(b.storeWork, id, record)
+	a.dups.settle(b.storeWork, id, record)
 }
 
 // Heuristic implements Recovery.

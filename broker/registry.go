@@ -215,7 +215,7 @@ func (b *Broker) DeleteAddress(w *Work, name string, force bool) error {
 			return errorf(DeleteAddressError, "AMQ229205: Address %s has bindings", name)
 		}
 		for _, q := range b.queuesOf(a) {
-			if err := b.deleteQueue(w, q); err != nil {
+			if err := b.deleteQueue(w, q, DeleteQueueOptions{}); err != nil {
 				return err
 			}
 		}
@@ -253,7 +253,7 @@ func (b *Broker) deleteAddress(a *Address) error {
 		}
 		return true
 	})
-	a.credit.cancelAll()
+	a.grantAll()
 	b.notify("ADDRESS_REMOVED", Prop{"_AMQ_Address", a.name}, Prop{"_AMQ_Routing_Type", firstType(a.types)})
 	return nil
 }
@@ -353,7 +353,9 @@ func (b *Broker) createQueue(cfg QueueConfig, o CreateOptions) (*Queue, error) {
 			if err := b.store.StoreAddress(AddressRecord{ID: a.id, Name: a.name, RoutingTypes: a.types, AutoCreated: a.autoCreated}); err != nil {
 				return nil, err
 			}
+			b.mu.Lock()
 			a.stored, a.temporary = true, false
+			b.mu.Unlock()
 		}
 		if err := b.store.StoreQueue(QueueRecord{ID: id, QueueConfig: cfg}); err != nil {
 			return nil, err
@@ -379,7 +381,9 @@ func (b *Broker) addType(a *Address, t message.RoutingType) error {
 		if err := b.store.ReplaceAddress(a.id, rec); err != nil {
 			return err
 		}
+		b.mu.Lock()
 		a.id = rec.ID
+		b.mu.Unlock()
 	}
 	b.mu.Lock()
 	a.types = types
@@ -510,6 +514,7 @@ func (b *Broker) UpdateQueue(w *Work, name string, u QueueUpdate) (*Queue, error
 // DeleteQueueOptions say what DeleteQueue checks and does besides.
 type DeleteQueueOptions struct {
 	CheckConsumers    bool // refuse while there are consumers
+	CheckMessages     bool // refuse while there are, or come, more messages than the queue's AutoDeleteMessageCount
 	RemoveConsumers   bool // tell consumers that their queue is gone
 	AutoDeleteAddress bool // delete the address too when it was auto-created and nothing is bound to it any more
 }
@@ -526,10 +531,7 @@ func (b *Broker) DeleteQueue(w *Work, name string, o DeleteQueueOptions) error {
 	if q == nil {
 		return &Error{Code: QueueDoesNotExist}
 	}
-	if o.CheckConsumers && q.Counts().Consumers > 0 {
-		return errorf(IllegalState, "AMQ229025: Cannot delete queue %[1]s on binding %[1]s - it has consumers = %[2]s", q.cfg.Name, localQueueBinding)
-	}
-	if err := b.deleteQueue(w, q); err != nil {
+	if err := b.deleteQueue(w, q, o); err != nil {
 		return err
 	}
 	if a := q.address; o.AutoDeleteAddress && a.autoCreated && len(a.bindings) == 0 && (a.Settings().AutoDeleteAddresses || a.temporary) {
@@ -538,18 +540,41 @@ func (b *Broker) DeleteQueue(w *Work, name string, o DeleteQueueOptions) error {
 	return nil
 }
 
-// deleteQueue takes the queue out of routing, waits for messages on their way to it, and drops all it has. Called with
-// admin held.
-func (b *Broker) deleteQueue(w *Work, q *Queue) error {
+// markDeleted marks a queue as deleted, unless something that o names is against it: no consumer or message can come in between.
+// Called with admin and the registry lock held.
+func (q *Queue) markDeleted(o DeleteQueueOptions) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if o.CheckConsumers && q.nCons > 0 {
+		return errorf(IllegalState, "AMQ229025: Cannot delete queue %[1]s on binding %[1]s - it has consumers = %[2]s", q.cfg.Name, localQueueBinding)
+	}
+	q.deleted.Store(true) // who takes a token from now on routes again
+	if !o.CheckMessages {
+		return nil
+	}
+	n := int64(q.resident+q.delivering+q.scheduled.len()) + q.b.remaining(q)
+	if q.incoming.Load() > 0 || q.cfg.AutoDeleteMessageCount >= 0 && n > q.cfg.AutoDeleteMessageCount {
+		q.deleted.Store(false)
+		return errorf(IllegalState, "queue %s has got messages", q.cfg.Name)
+	}
+	return nil
+}
+
+// deleteQueue takes the queue out of routing and drops all it has; messages on their way to it are dropped when they arrive.
+// Called with admin held.
+func (b *Broker) deleteQueue(w *Work, q *Queue, o DeleteQueueOptions) error {
 	a := q.address
 	b.mu.Lock()
+	if err := q.markDeleted(o); err != nil {
+		b.mu.Unlock()
+		return err
+	}
 	delete(b.queues, q.cfg.Name)
 	delete(b.queueIDs, q.ID)
 	a.bindings = removeBinding(a.bindings, q)
 	if len(a.bindings) == 0 {
 		a.unboundAt = b.now()
 	}
-	q.deleted.Store(true)
 	b.changed()
 	b.mu.Unlock()
 	if len(a.bindings) == 0 {

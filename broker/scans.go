@@ -12,10 +12,11 @@ func (b *Broker) scanExpired() {
 			continue
 		}
 		w.Begin()
+		w.stuck = map[int64]bool{}
 		q.pin()
 		for p := range q.levels {
 			var at cursor
-			for more := true; more && !b.stopping.Load(); {
+			for more := true; more && !b.stopping.Load() && len(w.stuck) < maxStuck; {
 				q.mu.Lock()
 				l := &q.levels[p]
 				more = false
@@ -25,7 +26,7 @@ func (b *Broker) scanExpired() {
 						break
 					}
 					more = true
-					if e := r.Msg.Expiration(); e != 0 && e <= w.Now {
+					if e := r.Msg.Expiration(); e != 0 && e <= w.Now && !w.stuck[r.Msg.ID()] {
 						ref := l.take(&at, false)
 						q.resident--
 						q.expire(w, ref)
@@ -46,7 +47,7 @@ func (b *Broker) reap(atStart bool) {
 	for _, q := range b.Queues() {
 		if b.reapable(w, q, atStart) {
 			b.log.Debug("deleting an unused queue", "queue", q.cfg.Name)
-			if err := b.DeleteQueue(w, q.cfg.Name, DeleteQueueOptions{CheckConsumers: true}); err != nil {
+			if err := b.DeleteQueue(w, q.cfg.Name, DeleteQueueOptions{CheckConsumers: true, CheckMessages: true}); err != nil {
 				b.log.Debug("an unused queue stays", "queue", q.cfg.Name, "error", err)
 			}
 			w.Flush()
@@ -149,13 +150,13 @@ func (b *Broker) scanSlowConsumers() {
 		n := q.nCons
 		q.mu.Unlock()
 		for _, c := range slow {
-			b.log.Warn("AMQ222107: slow consumer", "queue", q.cfg.Name, "connection", c.Session.Conn.ID, "remote", c.Session.Conn.Remote)
+			b.log.Warn("AMQ222107: slow consumer", "queue", q.cfg.Name, "connection", c.Session.Conn().ID, "remote", c.Session.Conn().Remote)
 			if s.SlowConsumerPolicy == config.SlowKill {
-				c.Session.Conn.Close("slow consumer")
+				c.Session.Conn().Close("slow consumer")
 				continue
 			}
-			b.notify("CONSUMER_SLOW", Prop{"_AMQ_ConsumerCount", int32(n)}, Prop{"_AMQ_Address", q.address.name}, Prop{"_AMQ_RemoteAddress", c.Session.Conn.Remote},
-				Prop{"_AMQ_ConnectionName", c.Session.Conn.ID}, Prop{"_AMQ_ConsumerName", c.ID}, Prop{"_AMQ_SessionName", c.Session.Name})
+			b.notify("CONSUMER_SLOW", Prop{"_AMQ_ConsumerCount", int32(n)}, Prop{"_AMQ_Address", q.address.name}, Prop{"_AMQ_RemoteAddress", c.Session.Conn().Remote},
+				Prop{"_AMQ_ConnectionName", c.Session.Conn().ID}, Prop{"_AMQ_ConsumerName", c.ID}, Prop{"_AMQ_SessionName", c.Session.Name})
 		}
 	}
 }

@@ -57,6 +57,9 @@ func (q *Queue) armSchedule() {
 
 // releaseDue runs on the timer: what is due moves to the head of the queue in its own order.
 func (q *Queue) releaseDue() {
+	if q.b.stopping.Load() {
+		return
+	}
 	w := q.b.NewWork()
 	q.mu.Lock()
 	q.scheduled.due = 0

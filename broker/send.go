@@ -93,7 +93,15 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 	out := newOutcome(s, o.Answer)
 	out.send.msg = m
 	a.account.take(m)
-	if err := s.b.fill(t.name, rt, &out.send, want); err != nil {
+	err = s.b.fill(t.name, rt, &out.send, want)
+	for err == nil && !out.send.routed() && s.b.creates(s.b.route(t.name))&(1<<(want+1)) != 0 {
+		// the queue that was to be created, or was there, has been deleted for not being used: this is so rare that it may block
+		if err = s.autoCreate(t.name, want); err == nil {
+			out.send.giveBack()
+			err = s.b.fill(t.name, s.b.route(t.name), &out.send, want)
+		}
+	}
+	if err != nil {
 		out.send.abandon()
 		out.free()
 		s.refuse(w, nil, o.Answer, err)
@@ -143,25 +151,8 @@ func (s *Session) commitSend(w *Work, a *Address, out *outcome) {
 	m := out.send.msg
 	durable := out.send.durable()
 	if m.Has(message.HasDuplicateID) && a.dups.size > 0 {
-		dup := m.DuplicateID()
-		rec, fresh := a.dups.reserve(w, dup, durable || a.dups.persist)
-		if !fresh {
-			s.b.log.Warn("AMQ222059: Duplicate message detected - message will not be routed", "address", a.name)
-			answer := out.answer
-			out.send.abandon()
-			out.free()
-			s.Done(w, answer, nil)
-			return
-		}
-		if rec != 0 {
-			w.settle()
-			tx := s.b.store.NextID()
-			w.op(Op{Kind: OpAddDuplicate, Tx: tx, ID: rec, Name: a.name, Bytes: dup})
-			out.send.ops(w, tx)
-			w.op(Op{Kind: OpCommit, Tx: tx})
-			s.wait(w, out, Transactional)
-			return
-		}
+		s.commitOnce(w, a, out, durable)
+		return
 	}
 	if durable {
 		out.send.ops(w, 0)
@@ -170,6 +161,52 @@ func (s *Session) commitSend(w *Work, a *Address, out *outcome) {
 	}
 	out.send.number(s.b)
 	s.now(w, out)
+}
+
+// commitOnce stores a message with a duplicate id outside a transaction.
+func (s *Session) commitOnce(w *Work, a *Address, out *outcome, durable bool) {
+	dup := bytes.Clone(out.send.msg.DuplicateID())
+	switch a.dups.reserve(dup) {
+	case idSettled:
+		s.b.log.Warn("AMQ222059: Duplicate message detected - message will not be routed", "address", a.name)
+		answer := out.answer
+		out.send.abandon()
+		out.free()
+		if answer.Kind == 0 && answer.Call == nil {
+			return
+		}
+		s.DoneStored(w, answer) // the message that used it may still be on its way to the disk
+		return
+	case idReserved:
+		answer := out.answer
+		out.send.abandon()
+		out.free()
+		s.Done(w, answer, errDuplicate(a.name))
+		return
+	}
+	rec := int64(0)
+	var err error
+	switch {
+	case a.dups.persist:
+		rec = s.b.store.NextID()
+		w.settle()
+		tx := s.b.store.NextID()
+		w.op(Op{Kind: OpAddDuplicate, Tx: tx, ID: rec, Name: a.name, Bytes: dup})
+		out.send.ops(w, tx)
+		w.op(Op{Kind: OpCommit, Tx: tx})
+		err = s.wait(w, out, Transactional)
+	case durable:
+		out.send.ops(w, 0)
+		err = s.wait(w, out, 0)
+	default:
+		out.send.number(s.b)
+		s.now(w, out)
+	}
+	if err != nil {
+		a.dups.forget(dup)
+		return
+	}
+	a.dups.settle(w, dup, rec)
 }
 
 // target finds out where a message goes.
@@ -351,11 +388,16 @@ func (s *Session) refuse(w *Work, m *message.Message, a Answer, err error) {
 	}
 	if tx := s.sendTx(); tx != nil {
 		if e := AsError(err); e.Code != IllegalState {
+			tx.lock()
 			tx.fail(e)
+			tx.unlock()
 		}
 	}
 	s.Done(w, a, err)
 }
+
+// Refuse tells that a message which did not become whole was not taken, as if Send had refused it.
+func (s *Session) Refuse(w *Work, a Answer, err error) { s.refuse(w, nil, a, err) }
 
 // drop accepts a message that goes nowhere.
 func (s *Session) drop(w *Work, m *message.Message, a Answer) {

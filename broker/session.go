@@ -139,7 +139,7 @@ type SessionOptions struct {
 // requests; answers may come from others.
 type Session struct {
 	b    *Broker
-	Conn *Connection
+	conn atomic.Pointer[Connection]
 	SessionOptions
 	Created int64
 	// MayBlock tells that the caller is on a goroutine where waiting for the disk is allowed.
@@ -157,7 +157,8 @@ type Session struct {
 	xaTimeout  int64 // seconds
 	targets    [2]sendTarget
 	large      BodyWriter
-	unanswered []Code // errors of requests without an answer that the operator was told of
+	credits    map[string]*Address // names of addresses whose room it waits for, or did
+	unanswered []Code              // errors of requests without an answer that the operator was told of
 
 	mu         sync.Mutex // guards the queue of outcomes, and consumers against other goroutines
 	head, tail *outcome
@@ -172,7 +173,8 @@ func (c *Connection) NewSession(o SessionOptions) (*Session, error) {
 	if b.stopping.Load() {
 		return nil, errorf(SessionCreationRejected, "AMQ229034: Server not started")
 	}
-	s := &Session{b: b, Conn: c, SessionOptions: o, Created: b.now(), consumers: map[int64]*Consumer{}, metadata: map[string]string{}, xaTimeout: b.opts.TransactionTimeout / 1000}
+	s := &Session{b: b, SessionOptions: o, Created: b.now(), consumers: map[int64]*Consumer{}, metadata: map[string]string{}, xaTimeout: b.opts.TransactionTimeout / 1000}
+	s.conn.Store(c)
 	b.mu.Lock()
 	if err := b.checkSessions(o.Principal.User); err != nil {
 		b.mu.Unlock()
@@ -206,12 +208,15 @@ func (b *Broker) Session(name string) *Session {
 	return b.sessions[name]
 }
 
+// Conn is the session's connection: another one after the client has come back.
+func (s *Session) Conn() *Connection { return s.conn.Load() }
+
 // Broker returns the session's broker.
 func (s *Session) Broker() *Broker { return s.b }
 
 // Move puts the session under another connection: the client has come back on it.
 func (s *Session) Move(c *Connection) {
-	old := s.Conn
+	old := s.Conn()
 	old.mu.Lock()
 	delete(old.sessions, s)
 	temporary := old.temporary
@@ -223,7 +228,7 @@ func (s *Session) Move(c *Connection) {
 	c.temporary = append(c.temporary, temporary...)
 	c.user, c.clientID = user, client
 	c.mu.Unlock()
-	s.Conn = c
+	s.conn.Store(c)
 }
 
 // Close ends the session: an open transaction is rolled back, deliveries go back. lost: the client is gone.
@@ -232,7 +237,8 @@ func (s *Session) Close(w *Work, lost bool) {
 		return
 	}
 	s.AbortLarge()
-	if tx := s.tx; tx != nil && !tx.prepared {
+	s.cancelCredits()
+	if tx := s.tx; tx != nil && tx.claimUnprepared() {
 		s.b.removeBranch(tx)
 		tx.rollback(w, nil, Answer{})
 	}
@@ -247,10 +253,11 @@ func (s *Session) Close(w *Work, lost bool) {
 		delete(b.sessions, s.Name)
 	}
 	b.mu.Unlock()
-	s.Conn.mu.Lock()
-	delete(s.Conn.sessions, s)
-	s.Conn.mu.Unlock()
-	b.notify("SESSION_CLOSED", Prop{"_AMQ_ConnectionName", s.Conn.ID}, Prop{"_AMQ_User", s.Principal.User}, Prop{"_AMQ_SessionName", s.Name}, Prop{"_AMQ_Client_ID", textOrNull(s.Conn.ClientID())}, Prop{"_AMQ_Protocol_Name", s.Conn.Protocol})
+	c := s.Conn()
+	c.mu.Lock()
+	delete(c.sessions, s)
+	c.mu.Unlock()
+	b.notify("SESSION_CLOSED", Prop{"_AMQ_ConnectionName", c.ID}, Prop{"_AMQ_User", s.Principal.User}, Prop{"_AMQ_SessionName", s.Name}, Prop{"_AMQ_Client_ID", textOrNull(c.ClientID())}, Prop{"_AMQ_Protocol_Name", c.Protocol})
 }
 
 // Closed tells whether Close has begun.
@@ -301,7 +308,7 @@ func (s *Session) SetMetadata(key, value string, unique bool) error {
 	s.metadata[key] = value
 	s.mu.Unlock()
 	if key == "jms-client-id" {
-		s.Conn.SetClientID(value)
+		s.Conn().SetClientID(value)
 	}
 	return nil
 }
@@ -368,9 +375,10 @@ func (s *Session) CreateQueue(cfg QueueConfig, o CreateOptions) error {
 		return err
 	}
 	if cfg.Temporary {
-		s.Conn.mu.Lock()
-		s.Conn.temporary = append(s.Conn.temporary, q.cfg.Name)
-		s.Conn.mu.Unlock()
+		c := s.Conn()
+		c.mu.Lock()
+		c.temporary = append(c.temporary, q.cfg.Name)
+		c.mu.Unlock()
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"slices"
 	"sync"
 
@@ -25,7 +26,7 @@ type Tx struct {
 	ended     bool
 	prepared  bool
 	limbo     bool // prepared, but refused to its client for good: an operator decides
-	finished  bool
+	finished  bool // somebody commits it or rolls it back: nothing joins it any more
 	timedOut  bool
 
 	failure *Error // rollback-only, with what commit will say
@@ -33,6 +34,7 @@ type Tx struct {
 	sends   []send
 	acks    []txAck
 	dups    []txDup
+	unique  bool // its duplicate ids are reserved
 }
 
 type txAck struct {
@@ -74,31 +76,60 @@ func (tx *Tx) fail(err *Error) {
 	}
 }
 
+// claim makes the caller the one who commits a transaction or rolls it back; false: somebody else is.
+func (tx *Tx) claim() bool {
+	tx.lock()
+	defer tx.unlock()
+	if tx.finished {
+		return false
+	}
+	tx.finished = true
+	return true
+}
+
+// reserve takes the transaction's duplicate ids, which were unused when its messages were sent, before they become seen. A
+// message may use the same id as another of the transaction.
+func (tx *Tx) reserve() *Error {
+	for i, d := range tx.dups {
+		again := slices.ContainsFunc(tx.dups[:i], func(e txDup) bool { return e.address == d.address && bytes.Equal(e.id, d.id) })
+		if !again && d.address.dups.reserve(d.id) != idUnused {
+			for _, e := range tx.dups[:i] {
+				e.address.dups.forget(e.id)
+			}
+			return errDuplicate(d.address.name)
+		}
+	}
+	tx.unique = true
+	return nil
+}
+
 // send adds a routed message.
 func (tx *Tx) send(w *Work, out *outcome) {
 	s, answer := out.s, out.answer
 	m := out.send.msg
-	var failed *Error
+	var failed, late *Error
+	stored := false
+	var dups []txDup
 	if m.Has(message.HasDuplicateID) {
 		if a := tx.b.Address(bareAddress(m.Address())); a != nil && a.dups.size > 0 {
 			id := slices.Clone(m.DuplicateID())
 			if a.dups.known(id) {
-				failed = errorf(DuplicateIDRejected, "Duplicate message detected - message will not be routed. Message information: address=%s", a.name)
+				failed = errDuplicate(a.name)
 			} else {
 				d := txDup{address: a, id: id}
 				if a.dups.persist {
 					d.record = tx.b.store.NextID()
 					w.op(Op{Kind: OpAddDuplicate, Tx: tx.id, ID: d.record, Name: a.name, Bytes: id})
-					tx.stored = true
+					stored = true
 				}
-				tx.dups = append(tx.dups, d)
+				dups = append(dups, d)
 			}
 		}
 	}
 	if failed == nil {
 		if out.send.durable() {
 			out.send.ops(w, tx.id)
-			tx.stored = true
+			stored = true
 		} else {
 			out.send.number(tx.b)
 		}
@@ -107,46 +138,64 @@ func (tx *Tx) send(w *Work, out *outcome) {
 		}
 	}
 	tx.lock()
-	if tx.finished && failed == nil {
-		failed = errorf(TransactionTimeout, "AMQ229036: the transaction has timed out")
-	}
-	if failed != nil {
+	tx.stored = tx.stored || stored
+	switch {
+	case tx.finished:
+		late = errorf(TransactionTimeout, "AMQ229036: the transaction has timed out or is being ended")
+	case failed != nil:
 		tx.fail(failed)
-		out.send.abandon()
-	} else {
-		kept := send{msg: out.send.msg, queues: slices.Clone(out.send.queues), more: out.send.more}
-		tx.sends = append(tx.sends, kept)
+	default:
+		tx.sends = append(tx.sends, send{msg: out.send.msg, queues: slices.Clone(out.send.queues), more: out.send.more})
+		tx.dups = append(tx.dups, dups...)
 	}
 	tx.unlock()
+	if late != nil || failed != nil {
+		out.send.abandon()
+	}
+	if late != nil {
+		tx.tooLate(w, stored)
+		out.send = send{}
+		out.free()
+		s.Done(w, answer, late)
+		return
+	}
 	out.send = send{}
 	out.free()
 	s.Done(w, answer, nil)
 }
 
+// tooLate ends what the store has got of a transaction after its end.
+func (tx *Tx) tooLate(w *Work, stored bool) {
+	if stored {
+		w.op(Op{Kind: OpRollback, Tx: tx.id})
+	}
+}
+
 // ack adds acknowledged refs.
 func (tx *Tx) ack(w *Work, acks []txAck) {
-	tx.lock()
-	late := tx.finished
-	if !late {
-		tx.acks = append(tx.acks, acks...)
-	}
-	tx.unlock()
-	if late {
-		for _, k := range acks {
-			cancelAll(w, map[*Queue][]Ref{k.queue: {k.ref}})
-		}
-		return
-	}
+	stored := false
 	for _, k := range acks {
-		if k.ref.flags&refHeld == 0 && k.ref.from == fromJournal {
-			tx.stored = true
-		}
 		if k.ref.flags&refHeld == 0 {
+			stored = stored || k.ref.from == fromJournal
 			tx.b.backings[k.ref.from].AckTx(w, k.queue, k.ref, tx.id)
 		}
 	}
-	if err := w.append(nil, Transactional); err != nil {
-		tx.fail(AsError(err))
+	err := w.append(nil, Transactional)
+	tx.lock()
+	tx.stored = tx.stored || stored
+	late := tx.finished
+	if !late {
+		tx.acks = append(tx.acks, acks...)
+		if err != nil {
+			tx.fail(AsError(err))
+		}
+	}
+	tx.unlock()
+	if late {
+		tx.tooLate(w, stored)
+		for _, k := range acks {
+			cancelAll(w, map[*Queue][]Ref{k.queue: {k.ref}})
+		}
 	}
 }
 
@@ -162,9 +211,13 @@ func (s *Session) Commit(w *Work, a Answer) {
 	tx.commit(w, s, a)
 }
 
+// commit ends a transaction that the caller has claimed, or that is the session's own.
 func (tx *Tx) commit(w *Work, s *Session, a Answer) {
-	if tx.failure != nil {
-		failure := tx.failure
+	failure := tx.failure
+	if failure == nil && !tx.unique {
+		failure = tx.reserve()
+	}
+	if failure != nil {
 		tx.rollback(w, nil, Answer{})
 		w.settle()
 		s.Done(w, a, failure)
@@ -172,19 +225,27 @@ func (tx *Tx) commit(w *Work, s *Session, a Answer) {
 	}
 	o := newOutcome(s, a)
 	o.tx = tx
+	dups := tx.dups
 	if !tx.stored {
 		s.now(w, o)
+		settleAll(w, dups)
 		return
 	}
 	w.op(Op{Kind: OpCommit, Tx: tx.id})
-	s.wait(w, o, Transactional)
+	if s.wait(w, o, Transactional) == nil {
+		settleAll(w, dups)
+	}
+}
+
+// settleAll keeps the duplicate ids of a transaction whose commit has been appended.
+func settleAll(w *Work, dups []txDup) {
+	for _, d := range dups {
+		d.address.dups.settle(w, d.id, d.record)
+	}
 }
 
 // committed makes the transaction's effects seen. No queue lock is held.
 func (tx *Tx) committed(w *Work) {
-	for _, d := range tx.dups {
-		d.address.dups.add(w, d.id, d.record)
-	}
 	for i := range tx.sends {
 		tx.sends[i].arrive(w)
 	}
@@ -194,6 +255,7 @@ func (tx *Tx) committed(w *Work) {
 		q := k.queue
 		if q != held {
 			if held != nil {
+				held.freed(w)
 				held.mu.Unlock()
 			}
 			q.mu.Lock()
@@ -208,6 +270,7 @@ func (tx *Tx) committed(w *Work) {
 		w.release(k.ref.Msg)
 	}
 	if held != nil {
+		held.freed(w)
 		held.mu.Unlock()
 	}
 	tx.sends, tx.acks, tx.dups = nil, nil, nil
@@ -216,9 +279,7 @@ func (tx *Tx) committed(w *Work) {
 // rollback undoes the transaction; back are more refs that return with it. Not for a prepared branch of another session's
 // making: see finishBranch.
 func (tx *Tx) rollback(w *Work, back map[*Queue][]Ref, a Answer) {
-	if tx.stored {
-		w.op(Op{Kind: OpRollback, Tx: tx.id})
-	}
+	tx.tooLate(w, tx.stored)
 	tx.undo(w, back)
 	if s := tx.session; s != nil && a.Kind != 0 {
 		s.DoneStored(w, a)
@@ -229,6 +290,11 @@ func (tx *Tx) rollback(w *Work, back map[*Queue][]Ref, a Answer) {
 func (tx *Tx) undo(w *Work, back map[*Queue][]Ref) {
 	tx.lock()
 	sends, acks := tx.sends, tx.acks
+	if tx.unique {
+		for _, d := range tx.dups {
+			d.address.dups.forget(d.id)
+		}
+	}
 	tx.sends, tx.acks, tx.dups, tx.finished = nil, nil, nil, true
 	tx.unlock()
 	for i := range sends {
@@ -243,8 +309,23 @@ func (tx *Tx) undo(w *Work, back map[*Queue][]Ref) {
 	cancelAll(w, back)
 }
 
-// aborted is called when the commit could not be stored.
-func (tx *Tx) aborted(w *Work) { tx.undo(w, nil) }
+// aborted is called when the commit could not be stored. A branch that is prepared stays so: its client may try again, and
+// after a restart it is in doubt.
+func (tx *Tx) aborted(w *Work) {
+	if tx.prepared {
+		w.inDoubt = append(w.inDoubt, tx)
+		return
+	}
+	tx.rollback(w, nil, Answer{})
+}
+
+// unprepared is called when the prepare could not be stored: the branch can only be rolled back.
+func (tx *Tx) unprepared(err error) {
+	tx.mu.Lock()
+	tx.prepared = false
+	tx.fail(AsError(err))
+	tx.mu.Unlock()
+}
 
 // forget lets go of all messages without any effect: the broker stops.
 func (tx *Tx) forget() {

@@ -21,7 +21,11 @@ type Work struct {
 	bodies   []int64
 	moves    []move
 	wakes    []*Queue
+	inDoubt  []*Tx // branches that remain prepared because their end could not be stored
 	dirty    []Output
+
+	stuck    map[int64]bool // not nil: gathers the ids of messages that could not be moved
+	stuckErr *Error         // why the last one could not
 }
 
 // NewWork returns the work of a new connection or other user of sessions.
@@ -61,8 +65,12 @@ func (w *Work) append(waiter Waiter, mode AppendMode) error {
 	_, err := w.b.store.Append(w.ops, waiter, mode)
 	clear(w.ops)
 	w.ops = w.ops[:0]
-	if err != nil && waiter == nil {
-		w.b.appendFailed(err)
+	if err != nil {
+		// Their messages are still in the store and come back with it. A file that nobody needs is found at the next start.
+		w.bodies = w.bodies[:0]
+		if waiter == nil {
+			w.b.appendFailed(err)
+		}
 	}
 	return err
 }
@@ -96,6 +104,11 @@ func (w *Work) settle() {
 			w.wakes[i] = nil
 		}
 		w.wakes = w.wakes[:0]
+		for i, tx := range w.inDoubt {
+			w.b.keepBranch(tx)
+			w.inDoubt[i] = nil
+		}
+		w.inDoubt = w.inDoubt[:0]
 		if len(w.moves) == 0 {
 			break
 		}

@@ -1,5 +1,10 @@
 package broker
 
+import (
+	"maps"
+	"slices"
+)
+
 // XA error codes (the X/Open XA specification).
 const (
 	XAHeuristicCommit   int32 = 7
@@ -45,7 +50,7 @@ func (s *Session) XAStart(w *Work, x Xid) *XAError {
 	if cur := s.tx; cur != nil {
 		s.b.log.Warn("AMQ222103: transaction already exists on session, the old one is rolled back", "session", s.Name)
 		s.tx = nil
-		if !cur.prepared {
+		if cur.claimUnprepared() {
 			s.b.removeBranch(cur)
 			cur.rollback(w, nil, Answer{})
 		}
@@ -64,6 +69,14 @@ func (s *Session) XAStart(w *Work, x Xid) *XAError {
 	return nil
 }
 
+// claimUnprepared is claim for a transaction that ends with its session: a prepared branch does not.
+func (tx *Tx) claimUnprepared() bool {
+	tx.lock()
+	prepared := tx.prepared
+	tx.unlock()
+	return !prepared && tx.claim()
+}
+
 func (b *Broker) removeBranch(tx *Tx) {
 	if tx.xid == nil {
 		return
@@ -72,6 +85,16 @@ func (b *Broker) removeBranch(tx *Tx) {
 	if b.xas[*tx.xid] == tx {
 		delete(b.xas, *tx.xid)
 	}
+	b.mu.Unlock()
+}
+
+// keepBranch undoes removeBranch and the claim: the branch is prepared as before.
+func (b *Broker) keepBranch(tx *Tx) {
+	tx.mu.Lock()
+	tx.finished = false
+	tx.mu.Unlock()
+	b.mu.Lock()
+	b.xas[*tx.xid] = tx
 	b.mu.Unlock()
 }
 
@@ -85,6 +108,9 @@ func (s *Session) XAJoin(x Xid) *XAError {
 	defer tx.mu.Unlock()
 	if tx.suspended {
 		return xaError(XAErrProtocol, "Cannot join tx, it is suspended "+x.String())
+	}
+	if tx.prepared {
+		return xaError(XAErrProtocol, "Cannot join tx, it is prepared "+x.String())
 	}
 	tx.ended = false
 	s.tx = tx
@@ -201,21 +227,35 @@ func (s *Session) XAPrepare(w *Work, x Xid, a Answer) *XAError {
 		return err
 	}
 	tx.mu.Lock()
-	defer tx.mu.Unlock()
+	timedOut, prepared, finished := tx.timedOut, tx.prepared, tx.finished
+	fresh := !timedOut && !finished && !prepared && tx.failure == nil
+	if fresh {
+		if failure := tx.reserve(); failure != nil {
+			tx.fail(failure)
+			fresh = false
+		}
+	}
+	failure := tx.failure
+	if fresh {
+		tx.prepared, tx.stored = true, true
+	}
+	tx.mu.Unlock()
 	switch {
-	case tx.timedOut:
+	case timedOut:
 		return xaError(XAErrProtocol, "Cannot prepare, transaction has timed out "+x.String())
-	case tx.failure != nil:
-		s.Done(w, a, tx.failure)
+	case finished:
+		return s.notKnown(x)
+	case failure != nil:
+		s.Done(w, a, failure)
 		return nil
-	case tx.prepared:
-		s.Done(w, a, nil)
+	case prepared:
+		s.DoneStored(w, a) // by another session, perhaps just now
 		return nil
 	}
-	tx.prepared = true
-	tx.stored = true
 	w.op(Op{Kind: OpPrepare, Tx: tx.id, Xid: x})
-	s.wait(w, newOutcome(s, a), Transactional)
+	o := newOutcome(s, a)
+	o.branch = tx
+	s.wait(w, o, Transactional)
 	return nil
 }
 
@@ -226,16 +266,20 @@ func (s *Session) XACommit(w *Work, x Xid, onePhase bool, a Answer) *XAError {
 		return err
 	}
 	tx.mu.Lock()
-	timedOut, prepared := tx.timedOut, tx.prepared
-	if prepared && onePhase {
-		tx.limbo = true
+	prepared := tx.prepared
+	lost := tx.timedOut || tx.finished
+	switch {
+	case lost:
+	case prepared && onePhase:
+		tx.limbo = true // the branch is lost to its client, as in Artemis; the operator decides
+	default:
+		tx.finished = true
 	}
 	tx.mu.Unlock()
 	switch {
-	case timedOut:
+	case lost:
 		return s.notKnown(x)
 	case prepared == onePhase:
-		// the branch is lost to its client, as in Artemis; a prepared one stays for the operator to decide
 		if !prepared {
 			s.b.removeBranch(tx)
 			tx.rollback(w, nil, Answer{})
@@ -248,15 +292,35 @@ func (s *Session) XACommit(w *Work, x Xid, onePhase bool, a Answer) *XAError {
 	return nil
 }
 
-// XARollback rolls a branch back.
+// XARollback rolls a branch back. What the session's consumers have not acknowledged returns to its queues, too: clients
+// throw it away.
 func (s *Session) XARollback(w *Work, x Xid, a Answer) *XAError {
 	tx, err := s.finishing(x, "rollback")
 	if err != nil {
 		return err
 	}
+	if !tx.claim() {
+		return s.notKnown(x)
+	}
+	if tx.prepared {
+		// It stays in doubt if that cannot be stored: nothing of it may be seen before.
+		w.append(nil, 0)
+		tx.tooLate(w, true)
+		if err := w.append(nil, Transactional); err != nil {
+			s.b.keepBranch(tx)
+			s.Done(w, a, err)
+			return nil
+		}
+		tx.stored = false
+	}
 	s.b.removeBranch(tx)
-	tx.rollback(w, nil, Answer{})
+	started := s.started
+	s.setStarted(w, false)
+	tx.rollback(w, s.takeBack(false), Answer{})
 	w.settle()
+	if started {
+		s.setStarted(w, true)
+	}
 	s.DoneStored(w, a)
 	return nil
 }
@@ -296,16 +360,10 @@ func (s *Session) XAFailed(w *Work, x Xid) {
 
 // XAInDoubt returns the ids of prepared and heuristically completed branches.
 func (b *Broker) XAInDoubt() []Xid {
+	var out []Xid
+	b.eachPrepared(func(x Xid, _ *Tx) { out = append(out, x) })
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	var out []Xid
-	for x, tx := range b.xas {
-		tx.mu.Lock()
-		if tx.prepared {
-			out = append(out, x)
-		}
-		tx.mu.Unlock()
-	}
 	for x := range b.heuristics {
 		out = append(out, x)
 	}
@@ -333,16 +391,10 @@ type PreparedBranch struct {
 
 // Prepared returns all prepared branches.
 func (b *Broker) Prepared() []PreparedBranch {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
 	var out []PreparedBranch
-	for x, tx := range b.xas {
-		tx.mu.Lock()
-		if tx.prepared {
-			out = append(out, PreparedBranch{x, tx.created, len(tx.sends), len(tx.acks)})
-		}
-		tx.mu.Unlock()
-	}
+	b.eachPrepared(func(x Xid, tx *Tx) {
+		out = append(out, PreparedBranch{x, tx.created, len(tx.sends), len(tx.acks)})
+	})
 	return out
 }
 
@@ -361,10 +413,16 @@ func (b *Broker) Heuristics() map[Xid]bool {
 // is forgotten. False: there is no such branch.
 func (b *Broker) CompleteHeuristically(w *Work, x Xid, commit bool) (bool, error) {
 	tx := b.branch(x)
-	if tx == nil || !tx.prepared {
+	if tx == nil {
 		return false, nil
 	}
-	b.removeBranch(tx)
+	tx.mu.Lock()
+	mine := tx.prepared && !tx.finished
+	tx.finished = tx.finished || mine
+	tx.mu.Unlock()
+	if !mine {
+		return false, nil
+	}
 	rec := b.store.NextID()
 	kind := OpRollback
 	n := int64(0)
@@ -376,9 +434,20 @@ func (b *Broker) CompleteHeuristically(w *Work, x Xid, commit bool) (bool, error
 	w.op(Op{Kind: OpHeuristic, ID: rec, Xid: x, N: n})
 	done := make(waitStored)
 	if err := w.append(done, Transactional); err != nil {
+		tx.mu.Lock()
+		tx.finished = false // it is as it was
+		tx.mu.Unlock()
 		return false, err
 	}
-	<-done
+	b.removeBranch(tx)
+	if commit {
+		settleAll(w, tx.dups)
+	}
+	select {
+	case <-done:
+	case <-b.ctx.Done():
+		return false, ErrStoreFailed
+	}
 	b.mu.Lock()
 	b.heuristics[x] = heuristic{rec, commit}
 	b.mu.Unlock()
@@ -401,16 +470,17 @@ func (w waitStored) Stored() { close(w) }
 func (b *Broker) scanTransactions() {
 	now := b.now()
 	b.mu.RLock()
+	open := slices.Collect(maps.Values(b.xas))
+	b.mu.RUnlock()
 	var late []*Tx
-	for _, tx := range b.xas {
+	for _, tx := range open {
 		tx.mu.Lock()
-		if !tx.prepared && tx.timeout > 0 && now > tx.created+tx.timeout {
-			tx.timedOut = true
+		if !tx.prepared && !tx.finished && tx.timeout > 0 && now > tx.created+tx.timeout {
+			tx.timedOut, tx.finished = true, true
 			late = append(late, tx)
 		}
 		tx.mu.Unlock()
 	}
-	b.mu.RUnlock()
 	for _, tx := range late {
 		b.log.Warn("AMQ222103: transaction with xid timed out", "xid", tx.text())
 		b.removeBranch(tx)

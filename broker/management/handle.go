@@ -27,7 +27,7 @@ const (
 func (g *Registry) Handle(s *broker.Session, m *message.Message) {
 	reply, err := g.handle(s, m)
 	if err != nil {
-		g.env.Log.Warn("AMQ224016: a management message gets no reply", "error", err, "session", s.Name, "remote", s.Conn.Remote)
+		g.env.Log.Warn("AMQ224016: a management message gets no reply", "error", err, "session", s.Name, "remote", s.Conn().Remote)
 		return
 	}
 	to, ok := m.Property(propReplyTo).Text()
@@ -76,7 +76,7 @@ func correlation(m *message.Message) (any, bool) {
 func (g *Registry) handle(s *broker.Session, m *message.Message) (*message.Builder, error) {
 	reply := message.New("", message.Text)
 	reply.Priority = 0
-	caller := Caller{Who: s.Principal, Remote: s.Conn.Remote}
+	caller := Caller{Who: s.Principal, Remote: s.Conn().Remote}
 	if caller.Remote == "" {
 		caller.Remote = "unknown"
 	}
@@ -115,7 +115,8 @@ func (g *Registry) handle(s *broker.Session, m *message.Message) (*message.Build
 
 var errNoParameters = errors.New("the body is not a JSON array of parameters")
 
-// parameters reads the parameters of an operation from the body.
+// parameters reads the parameters of an operation from the body. Null is no parameters: what Artemis' clients write for an
+// operation without any.
 func parameters(m *message.Message) ([]any, error) {
 	if m.Large() != nil || len(m.Body()) == 0 {
 		return nil, errNoParameters
@@ -126,7 +127,7 @@ func parameters(m *message.Message) ([]any, error) {
 		return nil, fmt.Errorf("%w: %w", errNoParameters, r.Err())
 	}
 	if !text.Valid {
-		return nil, errNoParameters
+		return nil, nil
 	}
 	args, err := parseParameters(text.V)
 	if err != nil {

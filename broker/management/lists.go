@@ -250,18 +250,18 @@ func sessionNames(c *broker.Connection) []string {
 
 var sessionView = &view[*broker.Session]{sort: "id", fields: map[string]field[*broker.Session]{
 	"id":            textField(func(s *broker.Session) string { return s.Name }),
-	"connectionID":  textField(func(s *broker.Session) string { return s.Conn.ID }),
+	"connectionID":  textField(func(s *broker.Session) string { return s.Conn().ID }),
 	"consumerCount": numField(func(s *broker.Session) int { return len(s.Consumers()) }),
 	"producerCount": numField(func(s *broker.Session) int { return len(s.Producers()) }),
 	"user":          textField(func(s *broker.Session) string { return s.Principal.User }),
 	"validatedUser": textField(func(s *broker.Session) string { return s.Principal.User }),
-	"protocol":      textField(func(s *broker.Session) string { return s.Conn.Protocol }),
-	"clientID":      textField(func(s *broker.Session) string { return s.Conn.ClientID() }),
-	"localAddress":  textField(func(s *broker.Session) string { return localAddress(s.Conn) }),
-	"remoteAddress": textField(func(s *broker.Session) string { return s.Conn.Remote }),
+	"protocol":      textField(func(s *broker.Session) string { return s.Conn().Protocol }),
+	"clientID":      textField(func(s *broker.Session) string { return s.Conn().ClientID() }),
+	"localAddress":  textField(func(s *broker.Session) string { return localAddress(s.Conn()) }),
+	"remoteAddress": textField(func(s *broker.Session) string { return s.Conn().Remote }),
 }, row: func(s *broker.Session) Object {
 	return Object{{"id", s.Name}, {"user", s.Principal.User}, {"validatedUser", s.Principal.User}, {"creationTime", javaDate(s.Created)},
-		{"consumerCount", len(s.Consumers())}, {"producerCount", len(s.Producers())}, {"connectionID", s.Conn.ID}, {"clientID", s.Conn.ClientID()}}
+		{"consumerCount", len(s.Consumers())}, {"producerCount", len(s.Producers())}, {"connectionID", s.Conn().ID}, {"clientID", s.Conn().ClientID()}}
 }}
 
 func consumerFields() map[string]field[*broker.Consumer] {
@@ -272,16 +272,16 @@ func consumerFields() map[string]field[*broker.Consumer] {
 	f := map[string]field[*broker.Consumer]{
 		"id":                                 numField(func(c *broker.Consumer) int64 { return c.Sequence }),
 		"session":                            text(func(c *broker.Consumer) string { return c.Session.Name }),
-		"connectionID":                       text(func(c *broker.Consumer) string { return c.Session.Conn.ID }),
+		"connectionID":                       text(func(c *broker.Consumer) string { return c.Session.Conn().ID }),
 		"user":                               text(func(c *broker.Consumer) string { return c.Session.Principal.User }),
 		"validatedUser":                      text(func(c *broker.Consumer) string { return c.Session.Principal.User }),
 		"address":                            text(func(c *broker.Consumer) string { return c.Queue.Address().Name() }),
 		"queue":                              text(func(c *broker.Consumer) string { return c.Queue.Name() }),
 		"filter":                             text((*broker.Consumer).Filter),
-		"protocol":                           text(func(c *broker.Consumer) string { return c.Session.Conn.Protocol }),
-		"clientID":                           text(func(c *broker.Consumer) string { return c.Session.Conn.ClientID() }),
-		"localAddress":                       text(func(c *broker.Consumer) string { return localAddress(c.Session.Conn) }),
-		"remoteAddress":                      text(func(c *broker.Consumer) string { return c.Session.Conn.Remote }),
+		"protocol":                           text(func(c *broker.Consumer) string { return c.Session.Conn().Protocol }),
+		"clientID":                           text(func(c *broker.Consumer) string { return c.Session.Conn().ClientID() }),
+		"localAddress":                       text(func(c *broker.Consumer) string { return localAddress(c.Session.Conn()) }),
+		"remoteAddress":                      text(func(c *broker.Consumer) string { return c.Session.Conn().Remote }),
 		"messagesInTransit":                  stat(func(s broker.ConsumerStats) int64 { return s.Outstanding }),
 		"messagesInTransitSize":              numField((*broker.Consumer).OutstandingSize),
 		"messagesDelivered":                  stat(func(s broker.ConsumerStats) int64 { return s.Delivered }),
@@ -297,7 +297,7 @@ func consumerFields() map[string]field[*broker.Consumer] {
 
 var consumerView = &view[*broker.Consumer]{sort: "id", fields: consumerFields(), row: func(c *broker.Consumer) Object {
 	s := c.Stats()
-	conn := c.Session.Conn
+	conn := c.Session.Conn()
 	return Object{{"id", ftoa(c.Sequence)}, {"session", c.Session.Name}, {"clientID", conn.ClientID()}, {"user", c.Session.Principal.User}, {"validatedUser", c.Session.Principal.User},
 		{"protocol", conn.Protocol}, {"queue", c.Queue.Name()}, {"queueType", strings.ToLower(c.Queue.Routing().String())}, {"filter", c.Filter()}, {"address", c.Queue.Address().Name()},
 		{"localAddress", localAddress(conn)}, {"remoteAddress", conn.Remote}, {"creationTime", javaDate(c.Created)},
@@ -316,7 +316,7 @@ func consumerStatus(c *broker.Consumer) string {
 // consumerObject is a consumer in the lists that are not paged.
 func consumerObject(c *broker.Consumer, withQueue bool) Object {
 	s := c.Stats()
-	o := Object{{"consumerID", c.ID}, {"sequentialId", c.Sequence}, {"connectionID", c.Session.Conn.ID}, {"sessionID", c.Session.Name}}
+	o := Object{{"consumerID", c.ID}, {"sequentialId", c.Sequence}, {"connectionID", c.Session.Conn().ID}, {"sessionID", c.Session.Name}}
 	if withQueue {
 		o = append(o, Member{"queueName", c.Queue.Name()})
 	}
@@ -335,19 +335,19 @@ func consumerObject(c *broker.Consumer, withQueue bool) Object {
 
 var producerView = &view[*broker.Producer]{sort: "creationTime", fields: map[string]field[*broker.Producer]{
 	"id":            numField(func(p *broker.Producer) int64 { return p.ID }),
-	"connectionID":  textField(func(p *broker.Producer) string { return p.Session.Conn.ID }),
+	"connectionID":  textField(func(p *broker.Producer) string { return p.Session.Conn().ID }),
 	"session":       textField(func(p *broker.Producer) string { return p.Session.Name }),
 	"user":          textField(func(p *broker.Producer) string { return p.Session.Principal.User }),
 	"validatedUser": textField(func(p *broker.Producer) string { return p.Session.Principal.User }),
 	"address":       textField(func(p *broker.Producer) string { return p.Address }),
-	"protocol":      textField(func(p *broker.Producer) string { return p.Session.Conn.Protocol }),
-	"clientID":      textField(func(p *broker.Producer) string { return p.Session.Conn.ClientID() }),
-	"localAddress":  textField(func(p *broker.Producer) string { return localAddress(p.Session.Conn) }),
-	"remoteAddress": textField(func(p *broker.Producer) string { return p.Session.Conn.Remote }),
+	"protocol":      textField(func(p *broker.Producer) string { return p.Session.Conn().Protocol }),
+	"clientID":      textField(func(p *broker.Producer) string { return p.Session.Conn().ClientID() }),
+	"localAddress":  textField(func(p *broker.Producer) string { return localAddress(p.Session.Conn()) }),
+	"remoteAddress": textField(func(p *broker.Producer) string { return p.Session.Conn().Remote }),
 	"creationTime":  numField(func(p *broker.Producer) int64 { return p.Created }),
 }, row: func(p *broker.Producer) Object {
 	n, size, last := p.Sent()
-	conn := p.Session.Conn
+	conn := p.Session.Conn()
 	return Object{{"id", ftoa(p.ID)}, {"name", p.Name}, {"session", p.Session.Name}, {"clientID", conn.ClientID()}, {"user", p.Session.Principal.User}, {"validatedUser", p.Session.Principal.User},
 		{"protocol", conn.Protocol}, {"address", p.Address}, {"localAddress", localAddress(conn)}, {"remoteAddress", conn.Remote}, {"creationTime", ftoa(p.Created)},
 		{"msgSent", n}, {"msgSizeSent", size}, {"lastProducedMessageID", last}}
@@ -355,7 +355,7 @@ var producerView = &view[*broker.Producer]{sort: "creationTime", fields: map[str
 
 func producerObject(p *broker.Producer) Object {
 	n, size, last := p.Sent()
-	return Object{{"id", ftoa(p.ID)}, {"name", p.Name}, {"connectionID", p.Session.Conn.ID}, {"sessionID", p.Session.Name}, {"creationTime", ftoa(p.Created)}, {"destination", p.Address},
+	return Object{{"id", ftoa(p.ID)}, {"name", p.Name}, {"connectionID", p.Session.Conn().ID}, {"sessionID", p.Session.Name}, {"creationTime", ftoa(p.Created)}, {"destination", p.Address},
 		{"lastProducedMessageID", last}, {"msgSent", n}, {"msgSizeSent", size}}
 }
 

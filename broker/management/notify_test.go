@@ -52,9 +52,6 @@ func TestNotifications(t *testing.T) {
 	b := brokertest.New(t, func(o *broker.Options) { o.Notify = n.Notify })
 	defer n.Stop()
 	admin := b.Connect(brokertest.AutoCommit)
-	if _, err := b.CreateAddress(notifications, broker.MulticastSet, false); err != nil {
-		t.Fatal(err)
-	}
 	cfg := broker.NewQueueConfig("notif")
 	cfg.Address = notifications
 	if _, err := b.CreateQueue(cfg, broker.CreateOptions{}); err != nil {

@@ -191,7 +191,7 @@ func defineQueueMessages(d *definition[queue]) {
 			if k == nil {
 				continue
 			}
-			out = append(out, Object{{"groupID", key}, {"consumerID", k.ID}, {"connectionID", k.Session.Conn.ID}, {"sessionID", k.Session.Name}, {"browseOnly", k.Browse}, {"creationTime", k.Created}})
+			out = append(out, Object{{"groupID", key}, {"consumerID", k.ID}, {"connectionID", k.Session.Conn().ID}, {"sessionID", k.Session.Name}, {"browseOnly", k.Browse}, {"creationTime", k.Created}})
 		}
 		return JSON(out), nil
 	})
@@ -244,7 +244,7 @@ func consumerText(k *broker.Consumer) string {
 	if f := k.Filter(); f != "" {
 		filter = "FilterImpl [sfilterString=" + f + "]"
 	}
-	return fmt.Sprintf("ServerConsumer [id=%s:%s:%d, filter=%s, binding=%s]", k.Session.Conn.ID, k.Session.Name, k.ID, filter, bindingText(k.Queue))
+	return fmt.Sprintf("ServerConsumer [id=%s:%s:%d, filter=%s, binding=%s]", k.Session.Conn().ID, k.Session.Name, k.ID, filter, bindingText(k.Queue))
 }
 
 // bindingText describes the binding of a queue.

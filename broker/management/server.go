@@ -233,8 +233,10 @@ func (g *Registry) sum(f func(broker.Counts) int64) int64 {
 	return n
 }
 
+// addressNames leaves out the address of notifications, which Artemis makes without a resource of its own.
 func (g *Registry) addressNames() []string {
-	return names(g.b.Addresses(), (*broker.Address).Name)
+	list := slices.DeleteFunc(g.b.Addresses(), func(a *broker.Address) bool { return a.Name() == g.b.Options().ManagementNotificationAddress })
+	return names(list, (*broker.Address).Name)
 }
 
 func (g *Registry) queueNames(only func(*broker.Queue) bool) []string {

@@ -76,7 +76,7 @@ func defineLists(d *definition[*Registry]) {
 	d.op("listSessionsAsJSON(connectionID string)", String, Info, "Sessions of a connection, as JSON.", func(g *Registry, c *Call) (any, error) {
 		out := []Object{}
 		for _, s := range g.sessions() {
-			if s.Conn.ID == c.text(0) {
+			if s.Conn().ID == c.text(0) {
 				out = append(out, session(s))
 			}
 		}
@@ -92,7 +92,7 @@ func defineLists(d *definition[*Registry]) {
 	d.op("listConsumersAsJSON(connectionID string)", String, Info, "Consumers of a connection, as JSON.", func(g *Registry, c *Call) (any, error) {
 		out := []Object{}
 		for _, k := range g.consumers() {
-			if k.Session.Conn.ID == c.text(0) {
+			if k.Session.Conn().ID == c.text(0) {
 				out = append(out, consumerObject(k, true))
 			}
 		}
@@ -470,7 +470,7 @@ func defineConnections(d *definition[*Registry]) {
 	closing("closeConnectionWithID(ID string)", "Closes a connection.", func(_ *Registry, c *broker.Connection, id string) bool { return c.ID == id })
 	closeSession := func(g *Registry, conn, id string) (any, error) {
 		s := g.b.Session(id)
-		if s == nil || s.Conn.ID != conn || s.CloseRemotely == nil {
+		if s == nil || s.Conn().ID != conn || s.CloseRemotely == nil {
 			return false, nil
 		}
 		s.CloseRemotely()

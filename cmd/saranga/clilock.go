@@ -22,7 +22,8 @@ func lockInstance(dir string) (*lock.File, error) {
 	switch err := l.TryLock(); {
 	case errors.Is(err, lock.ErrHeld):
 		l.Close()
-		return nil, fmt.Errorf("Error: There is another process using the server at %s. Cannot start the process!", folder) //lint:ignore ST1005 Artemis' own words
+		//lint:ignore ST1005 Artemis' own words
+		return nil, fmt.Errorf("Error: There is another process using the server at %s. Cannot start the process!", folder)
 	case err != nil:
 		l.Close()
 		return nil, fmt.Errorf("lock the instance: %w", err)

@@ -178,7 +178,7 @@ func reason(err error) string {
 		return connect.Error()
 	case errors.As(err, &refused):
 		return refused.Message
-	case errors.As(err, &told):
+	case errors.As(err, &told) && told.Message != "":
 		return told.Message
 	}
 	return err.Error()

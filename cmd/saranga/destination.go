@@ -62,8 +62,14 @@ func (d destination) ensure(ctx context.Context, s *client.Session) error {
 		return err
 	}
 	routing, _ := d.routing()
+	// Old brokers tell of neither.
+	if told := found.SupportsAnycast || found.SupportsMulticast; found.Exists && told {
+		if d.topic && !found.SupportsMulticast || !d.topic && !found.SupportsAnycast {
+			return fmt.Errorf("address %s has no %s routing", d.address, map[bool]string{true: "multicast", false: "anycast"}[d.topic])
+		}
+	}
 	if d.topic && !d.qualified() {
-		if found.Exists && found.SupportsMulticast {
+		if found.Exists {
 			return nil
 		}
 		if !found.AutoCreateAddresses {

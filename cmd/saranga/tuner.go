@@ -21,6 +21,11 @@ const (
 	maxPercent  = 400
 	minPercent  = 20
 	messageHeap = 300 // bytes of a message and its reference
+
+	// A broker that has come to rest collects once what it allocated before, logins for the most part: nothing else would
+	// until it is busy again.
+	restRate = 64 << 10 // bytes allocated in a period
+	restSize = 2 << 20  // bytes since the last collection
 )
 
 // gcPercent is the GOGC for a heap in which live bytes are in use.
@@ -46,7 +51,9 @@ type tuner struct {
 	limit     int64
 	sample    []metrics.Sample
 
+	allocated  uint64 // ever, at the last look
 	setPercent func(int) int
+	collect    func()
 	setLimit   func(int64) int64
 }
 
@@ -57,7 +64,8 @@ func newTuner(n *node, log hclog.Logger) *tuner {
 		return nil
 	}
 	t := &tuner{messages: n.broker.Total().Messages, others: n.broker.Pool().Bytes, setPercent: debug.SetGCPercent, setLimit: debug.SetMemoryLimit,
-		sample: []metrics.Sample{{Name: "/gc/heap/live:bytes"}}}
+		collect: debug.FreeOSMemory,
+		sample:  []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		t.container = int64(config.MemoryLimit())
 	}
@@ -72,7 +80,18 @@ func newTuner(n *node, log hclog.Logger) *tuner {
 func (t *tuner) tune() {
 	metrics.Read(t.sample)
 	live := int64(t.sample[0].Value.Uint64())
+	t.rest(live, int64(t.sample[2].Value.Uint64()), t.sample[1].Value.Uint64())
 	t.adjust(max(live, t.messages()*messageHeap))
+}
+
+// rest collects when nothing happens any more: heap bytes are in use or garbage, of which live were alive at the last
+// collection.
+func (t *tuner) rest(live, heap int64, allocated uint64) {
+	resting := allocated-t.allocated < restRate
+	t.allocated = allocated
+	if resting && heap-live > restSize && live < smallHeap {
+		t.collect()
+	}
 }
 
 // adjust sets what has changed by more than a tenth.

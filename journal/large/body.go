@@ -81,6 +81,9 @@ func (b *Body) Discard() {
 // chunk is how many bytes are gathered before a write: large enough that a write costs little beside the copy.
 const chunk = 256 << 10
 
+// direct is the size from which what arrives is written as it is.
+const direct = 64 << 10
+
 var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
 
 // Writer takes a body as it arrives. It is not safe for concurrent use.
@@ -93,6 +96,7 @@ type Writer struct {
 	n       int
 	off     int64
 	err     error
+	named   chan error // what the sync of the folder said; nil when it was received or not begun
 }
 
 // Create begins the body of message id. A file of that name is replaced.
@@ -104,7 +108,22 @@ func (f *Folder) Create(id int64, durable bool) (*Writer, error) {
 	f.mu.Lock()
 	delete(f.left, id)
 	f.mu.Unlock()
-	return &Writer{folder: f, id: id, durable: durable, file: file}, nil
+	w := &Writer{folder: f, id: id, durable: durable, file: file}
+	if durable {
+		w.named = make(chan error, 1)
+		go func() { w.named <- f.fsys.SyncDir(f.dir) }() // while the body arrives; Finish and Abort wait for it
+	}
+	return w, nil
+}
+
+// waitNamed waits until the file's name has been synced.
+func (w *Writer) waitNamed() error {
+	if w.named == nil {
+		return nil
+	}
+	err := <-w.named
+	w.named = nil
+	return err
 }
 
 // Write takes the next bytes. After an error the body can only be aborted.
@@ -114,11 +133,12 @@ func (w *Writer) Write(p []byte) (int, error) {
 	}
 	total := len(p)
 	for len(p) > 0 {
-		if w.n == 0 && len(p) >= chunk {
-			if err := w.put(p[:chunk]); err != nil {
+		if w.n == 0 && len(p) >= direct {
+			n := min(len(p), chunk)
+			if err := w.put(p[:n]); err != nil {
 				return total - len(p), err
 			}
-			p = p[chunk:]
+			p = p[n:]
 			continue
 		}
 		if w.buf == nil {
@@ -172,10 +192,8 @@ func (w *Writer) Finish() (*Body, error) {
 		}
 	}
 	err = errors.Join(err, w.close())
-	if err == nil && w.durable {
-		if err = w.folder.fsys.SyncDir(w.folder.dir); err != nil {
-			err = w.folder.broken(fmt.Errorf("large messages: sync %s: %w", w.folder.dir, err))
-		}
+	if nameErr := w.waitNamed(); nameErr != nil {
+		err = errors.Join(err, w.folder.broken(fmt.Errorf("large messages: sync %s: %w", w.folder.dir, nameErr)))
 	}
 	if err != nil {
 		w.Abort()
@@ -192,6 +210,7 @@ func (w *Writer) Finish() (*Body, error) {
 
 // Abort removes the file.
 func (w *Writer) Abort() {
+	_ = w.waitNamed() // the name goes now
 	if w.file != nil {
 		_ = w.close()
 	}

@@ -51,6 +51,7 @@ var parts = map[string][]string{
 	"test/interop":      {everything},
 	"test/licenses":     {},
 	"test/peers":        {everything},
+	"test/soak":         {},
 }
 
 // partsInTests says what the tests of a package may import beside that: mostly the other end of what it does.

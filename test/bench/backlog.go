@@ -25,7 +25,7 @@ func backlog(ctx context.Context, b *bench, s *side) (_ values, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, stopIfRunning(p)) }()
-	queue := b.queue()
+	begin, queue := time.Now(), b.queue()
 	v := values{"messages": float64(b.Backlog)}
 	if v["push-rate"], err = push(ctx, i, queue, b.Backlog); err != nil {
 		return v, err
@@ -35,7 +35,12 @@ func backlog(ctx context.Context, b *bench, s *side) (_ values, err error) {
 		return v, err
 	}
 	v["queued"] = mib(u.Resident)
-	return v, b.churn(ctx, p, queue, v)
+	if err := b.churn(ctx, p, queue, v); err != nil || s.broker.Name() != sarangaName {
+		return v, err
+	}
+	collected, err := gcCPUOf(i)
+	v["gc"] = 100 * collected.Seconds() / time.Since(begin).Seconds()
+	return v, err
 }
 
 // push sends n messages that nobody receives, and returns how many a second the broker took.
@@ -125,27 +130,16 @@ func (b *bench) churn(ctx context.Context, p *peers.Process, queue string, v val
 	if err := p.ResetPeak(); err != nil {
 		return err
 	}
-	log, err := tracedFrom(p.Instance)
-	if err != nil {
-		return err
-	}
 	c, err := openChurn(ctx, p.Instance, queue)
 	if err != nil {
 		return err
 	}
-	begin := time.Now()
 	found, err := b.watch(ctx, p, c.received.Load)
-	took := time.Since(begin)
 	maps.Copy(v, found)
 	u, usageErr := p.Usage()
 	if err = errors.Join(err, usageErr, c.close()); err != nil {
 		return err
 	}
 	v["resident"] = mib(u.Peak)
-	if p.Broker.Name() != sarangaName {
-		return nil
-	}
-	collected, err := log.collected()
-	v["gc"] = 100 * collected.Seconds() / took.Seconds()
-	return err
+	return nil
 }

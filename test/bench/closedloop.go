@@ -85,16 +85,9 @@ func (l *closedLoop) end() error {
 	return errors.Join(err, l.close(context.WithoutCancel(l.ctx)))
 }
 
-// closedRow measures a closed loop; a durable one beside the disk's own time.
+// closedRow measures a closed loop.
 func closedRow(durable bool) func(context.Context, *bench, *side) (values, error) {
 	return func(ctx context.Context, b *bench, s *side) (values, error) {
-		bare := 0.
-		if durable {
-			var err error
-			if bare, err = bareWrites(s.main.Instance); err != nil {
-				return nil, err
-			}
-		}
 		l, err := openClosedLoop(ctx, s.main.Instance, b.queue(), durable)
 		if err != nil {
 			return nil, err
@@ -106,9 +99,22 @@ func closedRow(durable bool) func(context.Context, *bench, *side) (values, error
 			return v, err
 		}
 		l.times.into(v)
-		if durable {
-			v["bare"], v["to-bare"] = bare, v[metricP50]/bare
-		}
 		return v, nil
 	}
+}
+
+// besideBare measures a durable closed loop between two measurements of the disk's own time.
+func besideBare(ctx context.Context, b *bench, s *side) (values, error) {
+	before, err := bareWrites(s.main.Instance)
+	if err != nil {
+		return nil, err
+	}
+	v, err := closedRow(true)(ctx, b, s)
+	if err != nil {
+		return v, err
+	}
+	after, err := bareWrites(s.main.Instance)
+	v["bare"] = (before + after) / 2
+	v["to-bare"] = v[metricP50] / v["bare"]
+	return v, err
 }

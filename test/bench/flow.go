@@ -143,7 +143,7 @@ func largeRow(ctx context.Context, b *bench, s *side) (values, error) {
 
 // queuesRow measures 100 flows, each with a queue and two connections.
 func queuesRow(ctx context.Context, b *bench, s *side) (values, error) {
-	return b.flows(ctx, s.main, 100, flowOptions{size: bodySize, durable: true, window: 10})
+	return b.flows(ctx, s.main, 100, flowOptions{size: bodySize, durable: true, window: 100})
 }
 
 // flows measures n flows at once.

@@ -30,30 +30,13 @@ func (s *side) startTraced(ctx context.Context, i peers.Instance) (*peers.Proces
 	return s.start(ctx, i)
 }
 
-// A traceLog is the part of a broker's log that is written from now on.
-type traceLog struct {
-	file   string
-	offset int64
-}
-
-func tracedFrom(i peers.Instance) (traceLog, error) {
-	info, err := os.Stat(logOf(i))
-	if err != nil {
-		return traceLog{}, err
-	}
-	return traceLog{logOf(i), info.Size()}, nil
-}
-
-// collected is the CPU that garbage collections have used.
-func (l traceLog) collected() (time.Duration, error) {
-	f, err := os.Open(l.file)
+// gcCPUOf is the CPU that the garbage collections of a traced broker have used.
+func gcCPUOf(i peers.Instance) (time.Duration, error) {
+	f, err := os.Open(logOf(i))
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	if _, err := f.Seek(l.offset, io.SeekStart); err != nil {
-		return 0, err
-	}
 	return gcCPU(f)
 }
 

@@ -33,11 +33,12 @@ func main() {
 type options struct {
 	Rows    []string      `json:"rows"`
 	Rounds  int           `json:"rounds"`
-	Seconds time.Duration `json:"measurement"` // length of one measurement
+	Length  time.Duration `json:"measurement"` // length of one measurement
 	WarmUp  int           `json:"warmUp"`      // messages through each broker before its first measurement
 	Backlog int           `json:"backlog"`     // messages
 	Idle    int           `json:"idle"`        // connections
 	Limit   time.Duration `json:"limit"`       // of the whole run
+	only    string        // the broker to measure, for a profile of it; empty: both
 	dir     string        // where instances are made
 	out     string        // where the result goes, empty: nowhere
 	docs    string        // the page whose link to the newest result is renewed, empty: none
@@ -50,6 +51,7 @@ func parseOptions(args []string) (options, error) {
 	f.IntVar(&o.Rounds, "rounds", 3, "`rounds` of each row")
 	seconds := f.Float64("seconds", 5, "`seconds` of one measurement")
 	f.DurationVar(&o.Limit, "limit", 40*time.Minute, "`time` that the whole run may take")
+	f.StringVar(&o.only, "only", "", "`broker` to measure without the other, saranga or artemis")
 	f.StringVar(&o.dir, "dir", "var", "`folder` for the instances; its disk is what is measured")
 	f.StringVar(&o.out, "out", "", "`folder` for the result (default docs/bench, after a complete run)")
 	quick := f.Bool("quick", false, "one short round of each row, a smaller backlog: a few minutes, nothing to publish")
@@ -59,11 +61,11 @@ func parseOptions(args []string) (options, error) {
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	o.Seconds = time.Duration(*seconds * float64(time.Second))
+	o.Length = time.Duration(*seconds * float64(time.Second))
 	if *quick {
-		o.Rounds, o.Seconds, o.Backlog, o.Idle = 1, 2*time.Second, 100_000, 500
+		o.Rounds, o.Length, o.Backlog, o.Idle = 1, 2*time.Second, 100_000, 500
 	}
-	if o.Rounds < 1 || o.Seconds < time.Second {
+	if o.Rounds < 1 || o.Length < time.Second {
 		return o, errors.New("at least one round of one second is needed")
 	}
 	o.Rows = rowNames()
@@ -75,7 +77,10 @@ func parseOptions(args []string) (options, error) {
 			}
 		}
 	}
-	if o.out == "" && *names == "" && !*quick {
+	if o.only != "" && o.only != sarangaName && o.only != artemisName {
+		return o, fmt.Errorf("there is no broker %q", o.only)
+	}
+	if o.out == "" && *names == "" && o.only == "" && !*quick {
 		o.out, o.docs = filepath.Join("docs", "bench"), filepath.Join("docs", "benchmarks.md")
 	}
 	return o, nil

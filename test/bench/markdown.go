@@ -15,8 +15,8 @@ func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Saranga and Artemis, %s\n\n", r.Began.Format("2 January 2006, 15:04"))
 	m := r.Machine
-	fmt.Fprintf(&b, "%d cores (%s), %d MiB, %s %s, %s. Saranga %s, Artemis %s on Java %s.\n", m.Cores, m.CPU, m.Memory>>20, m.System, m.Kernel, m.Go, m.Saranga, m.Artemis, m.Java)
-	fmt.Fprintf(&b, "%d interleaved rounds, %v each; the run took %v, load of the machine before it %s.\n\n", r.Options.Rounds, r.Options.Seconds, r.Ended.Sub(r.Began).Round(time.Second), m.Load)
+	fmt.Fprintf(&b, "%d cores (%s), %d MiB, %s %s, %s. %s, Artemis %s on Java %s.\n", m.Cores, m.CPU, m.Memory>>20, m.System, m.Kernel, m.Go, m.Saranga, m.Artemis, m.Java)
+	fmt.Fprintf(&b, "%d interleaved rounds, %v each; the run took %v, load of the machine before it %s.\n\n", r.Options.Rounds, r.Options.Length, r.Ended.Sub(r.Began).Round(time.Second), m.Load)
 	b.WriteString("Figures are medians, in brackets the least and the most of the rounds. The ratio is Saranga : Artemis, the median of the rounds' own ratios.\n\n")
 	b.WriteString("| row | | Saranga | Artemis | ratio | target | |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, row := range r.Rows {

@@ -30,7 +30,7 @@ func (r perfRow) measure(ctx context.Context, b *bench, s *side) (values, error)
 	file := filepath.Join(b.dir, name+".json")
 	args := []string{"perf", "client", "--silent", "--url", p.Instance.URL(), "--user", p.Instance.User, "--password", p.Instance.Password,
 		"--max-pending", fmt.Sprint(r.pending), "--message-size", fmt.Sprint(r.size), "--json", file,
-		"--warmup", fmt.Sprint(int(perfWarmUp.Seconds())), "--duration", fmt.Sprint(int((perfWarmUp + b.Seconds).Seconds()) + 1)}
+		"--warmup", fmt.Sprint(int(perfWarmUp.Seconds())), "--duration", fmt.Sprint(int((perfWarmUp + b.Length).Seconds()) + 1)}
 	if r.persistent {
 		args = append(args, "--persistent")
 	}

@@ -31,10 +31,13 @@ func (b *bench) measure(ctx context.Context, r *report) error {
 		result := r.add(row)
 		for n := range b.Rounds {
 			for _, i := range order(n) {
+				if b.only != "" && b.only != b.sides[i].broker.Name() {
+					continue
+				}
+				measured := b.one(ctx, row, b.sides[i], n)
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				measured := b.one(ctx, row, b.sides[i], n)
 				fmt.Fprintln(os.Stderr, progress(row, measured))
 				result.Rounds = append(result.Rounds, measured)
 			}
@@ -54,7 +57,7 @@ func order(n int) [2]int {
 // one makes one measurement, bounded in time.
 func (b *bench) one(ctx context.Context, row *row, s *side, n int) round {
 	r := round{Broker: s.broker.Name(), Round: n, At: time.Now(), Load: loadAverage()}
-	limit := 5*time.Minute + 6*b.Seconds
+	limit := 5*time.Minute + 6*b.Length
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
 	v, err := row.measure(ctx, b, s)

@@ -61,7 +61,7 @@ var rows = []*row{
 	{"closed-durable", "Closed loop, one in flight, durable", checks(latency(1/2.2), []check{
 		{metric: "bare", label: "bare write + fdatasync, p50 µs"},
 		{metric: "to-bare", label: "p50 by that of the bare write + fdatasync", most: 1.4},
-		cpu(0), peak}), onWarm(closedRow(true))},
+		cpu(0), peak}), onWarm(besideBare)},
 	{"core-1mib", "Core 1 MiB persistent, lean client, window 8", []check{rate(2), cpu(0), peak}, onWarm(largeRow)},
 	{"100-queues", "Core persistent over 100 queues, lean client, 1 KiB, window 10 each", []check{rate(0), cpu(1. / 8), peak}, onWarm(queuesRow)},
 	{"perf", "Core, Artemis' perf client, 1 KiB", []check{rate(1), cpu(1. / 3), {metric: metricP99, label: "transfer p99 µs"}, peak},
@@ -79,7 +79,7 @@ var rows = []*row{
 		{metric: "push-rate", label: "pushed messages/s"},
 		{metric: "queued", label: "resident MiB when queued"},
 		{metric: "resident", label: "resident MiB, most while churned", most: 1536},
-		{metric: "gc", label: "garbage collection, % of a core", most: 25},
+		{metric: "gc", label: "garbage collection while both, % of a core", most: 25},
 		rate(0), cpu(0)}, backlog},
 	{"stalled-plain", "Durable closed loop beside a consumer that stalls: plain", stallChecks, onWarm(stallRow(stallKind{}))},
 	{"stalled-tls", "Durable closed loop beside a consumer that stalls: TLS", stallChecks, onWarm(stallRow(stallKind{tls: true}))},

@@ -150,7 +150,7 @@ func (b *bench) loopBeside(ctx context.Context, s *side) (float64, error) {
 	}
 	pause(ctx, settle) // the burst is over then
 	loop.state.Store(noting)
-	pause(ctx, b.Seconds)
+	pause(ctx, b.Length)
 	if err := loop.end(); err != nil {
 		return 0, err
 	}

@@ -40,7 +40,7 @@ func (b *bench) watch(ctx context.Context, p *peers.Process, received func() int
 		return nil, err
 	}
 	begin, first := time.Now(), received()
-	if !pause(ctx, b.Seconds) {
+	if !pause(ctx, b.Length) {
 		return nil, context.Cause(ctx)
 	}
 	after, err := p.Usage()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -181,6 +182,7 @@ func (b *bench) work(p *peers.Process, kill bool, least, most time.Duration) {
 	if b.java != nil {
 		b.java.stop(b)
 	}
+	b.keep()
 	b.resend = load.Wait()
 	if s := b.history.Surprises(); len(s) > 0 {
 		b.fail("clients met errors before the end:\n%s\noutput of the broker:\n%s", strings.Join(s, "\n"), p.Tail())
@@ -214,7 +216,12 @@ func printData(ctx context.Context, b *bench, broker peers.Broker) (string, erro
 	if broker.Name() == b.saranga.Name() {
 		cmd = exec.CommandContext(ctx, b.saranga.Binary, "data", "print", "--instance", b.instance.Dir)
 	} else {
-		data := func(name string) string { return filepath.Join(b.instance.Dir, "data", name) }
+		// Its command makes files, so it gets a copy.
+		copied := filepath.Join(b.t.TempDir(), "data")
+		if err := os.CopyFS(copied, os.DirFS(filepath.Join(b.instance.Dir, "data"))); err != nil {
+			return "", err
+		}
+		data := func(name string) string { return filepath.Join(copied, name) }
 		cmd = b.artemis.Tool(ctx, "data", "print", "--bindings", data("bindings"), "--journal", data("journal"), "--paging", data("paging"), "--large-messages", data("large-messages"))
 	}
 	cmd.Dir = b.instance.Dir

@@ -96,6 +96,8 @@ func (h *History) Down() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.down = true
+	close(h.room)
+	h.room = make(chan struct{})
 }
 
 // Failed writes down an error of a client. Before Down there should be none.
@@ -114,12 +116,15 @@ func (h *History) Surprises() []string {
 	return h.surprises
 }
 
-// Room waits until the queue holds fewer than most copies. False: the context ended.
+// Room waits until the queue holds fewer than most copies. False: the broker is about to end, or the context has ended.
 func (h *History) Room(ctx context.Context, queue string, most int) bool {
 	for ctx.Err() == nil {
 		h.mu.Lock()
-		n, room := h.depth[queue], h.room
+		n, room, down := h.depth[queue], h.room, h.down
 		h.mu.Unlock()
+		if down {
+			return false
+		}
 		if n < most {
 			return true
 		}

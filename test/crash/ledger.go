@@ -186,7 +186,7 @@ func (c *check) deliveries() {
 		t := c.touch(d.Copy)
 		for _, a := range t.ackers {
 			if a.unit.May&Undone == 0 && a.unit.Known < d.At {
-				c.report(Redelivered, "%v", d.Copy)
+				c.report(Redelivered, "%v, after %q: %s", d.Copy, a.unit.Name, c.story(d.Copy))
 			}
 		}
 		if c.Before[d.Copy] {

@@ -53,8 +53,7 @@ func (c *Confirmations) NextSent() int32 { return c.next }
 
 // Received counts a Counted packet of size bytes, header included, once it is
 // processed. When due is true, PACKETS_CONFIRMED(id) goes out now, before an
-// answer to that packet. A server does not count a request that it answers
-// with EXCEPTION.
+// answer to that packet.
 func (c *Confirmations) Received(size int) (id int32, due bool) {
 	if c.window == -1 {
 		return 0, false
@@ -66,6 +65,17 @@ func (c *Confirmations) Received(size int) (id int32, due bool) {
 	}
 	c.receivedSize = 0
 	return c.received, true
+}
+
+// Refused counts a packet of size bytes that is answered with EXCEPTION. It
+// never makes a PACKETS_CONFIRMED due by itself, so that the client has the
+// answer first. Artemis does not count it at all, and its clients send their
+// last request twice after a reattachment.
+func (c *Confirmations) Refused(size int) {
+	if c.window != -1 {
+		c.received++
+		c.receivedSize += size
+	}
 }
 
 // Flush tells whether a PACKETS_CONFIRMED(id) is owed, whatever the window. It

@@ -37,14 +37,26 @@ func (s *Session) Commit(ctx context.Context) error {
 // acknowledged go back too; with lastDelivered the first of each consumer
 // counts as delivered.
 func (s *Session) Rollback(ctx context.Context, lastDelivered bool) error {
+	err := s.goBack(ctx, func() error {
+		s.worked, s.doomed = false, false
+		_, err := s.callLocked(ctx, &core.Rollback{ConsiderLastMessageAsDelivered: lastDelivered}, core.TypeNullResponse, nil)
+		return err
+	})
+	return wrap(err, "rollback")
+}
+
+// goBack makes a call that returns what consumers have not acknowledged to its
+// queues. Delivery rests meanwhile, and what has arrived is thrown away. call
+// is made with the session's lock held and lets it go.
+func (s *Session) goBack(ctx context.Context, call func() error) error {
 	s.mu.Lock()
 	started := s.started
 	s.mu.Unlock()
 	if err := s.Stop(ctx); err != nil {
-		return wrap(err, "rollback")
+		return err
 	}
 	if err := s.lock(ctx); err != nil {
-		return wrap(err, "rollback")
+		return err
 	}
 	s.flushAcksLocked()
 	for _, c := range s.consumers {
@@ -52,14 +64,13 @@ func (s *Session) Rollback(ctx context.Context, lastDelivered bool) error {
 			c.clearLocked(true)
 		}
 	}
-	s.worked, s.doomed = false, false
-	_, err := s.callLocked(ctx, &core.Rollback{ConsiderLastMessageAsDelivered: lastDelivered}, core.TypeNullResponse, nil)
+	err := call()
 	if started {
 		if serr := s.Start(ctx); err == nil {
 			err = serr
 		}
 	}
-	return wrap(err, "rollback")
+	return err
 }
 
 // XAError is the failure of an XA operation.
@@ -77,6 +88,11 @@ func (s *Session) xa(ctx context.Context, p *core.XA) error {
 	if err := s.lock(ctx); err != nil {
 		return wrap(err, "%v", p.Op)
 	}
+	return s.xaLocked(ctx, p)
+}
+
+// xaLocked is xa with the session's lock held, which it lets go.
+func (s *Session) xaLocked(ctx context.Context, p *core.XA) error {
 	s.flushAcksLocked()
 	switch p.Op {
 	case core.TypeXAStart, core.TypeXAJoin, core.TypeXAResume:
@@ -130,9 +146,10 @@ func (s *Session) XACommit(ctx context.Context, xid buf.Xid, onePhase bool) erro
 	return s.xa(ctx, &core.XA{Op: core.TypeXACommit, Xid: xid, Flag: onePhase})
 }
 
-// XARollback rolls the branch back.
+// XARollback rolls the branch back. Messages that the session's consumers have
+// received and not acknowledged go back too.
 func (s *Session) XARollback(ctx context.Context, xid buf.Xid) error {
-	return s.xa(ctx, &core.XA{Op: core.TypeXARollback, Xid: xid})
+	return s.goBack(ctx, func() error { return s.xaLocked(ctx, &core.XA{Op: core.TypeXARollback, Xid: xid}) })
 }
 
 // XAForget forgets a branch that was completed heuristically.

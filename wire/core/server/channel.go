@@ -37,6 +37,10 @@ type channel struct {
 
 	producers map[int32]*broker.Producer
 
+	streamMu sync.Mutex // a leaf
+	streams  map[*stream]bool
+	ended    bool // nothing is streamed any more
+
 	headers []byte // of a large message whose body is coming
 	large   broker.BodyWriter
 	largeID int64
@@ -83,38 +87,42 @@ func (ch *channel) start(w *broker.Work, f core.Frame) {
 	w.Flush() // what this session has collected comes before
 	first := append([]byte(nil), f.Raw...)
 	ch.busy.Store(true)
-	c := ch.conn.Load()
-	go func() {
-		w := ch.s.b.NewWork()
-		frames := first
-		for {
-			if err := ch.run(w, frames); err != nil {
-				c.tc.Close(err)
-			}
-			w.Flush()
-			if c.dirty.Load() {
-				c.Flush()
-			}
-			ch.exec.Lock()
-			frames = ch.deferred
-			ch.deferred = nil
-			resume := ch.paused
-			ch.paused = false
-			if len(frames) == 0 {
-				ch.busy.Store(false)
-				if ch.idle != nil {
-					ch.idle.Broadcast()
-				}
-			}
-			ch.exec.Unlock()
-			if resume {
-				c.tc.Resume()
-			}
-			if len(frames) == 0 {
-				return
+	go ch.work(ch.conn.Load(), first)
+}
+
+// work handles frames and those that are deferred meanwhile, until none is left and the channel is idle.
+func (ch *channel) work(c *conn, frames []byte) {
+	w := ch.s.b.NewWork()
+	var failed error
+	for {
+		if failed == nil { // nothing may be done after what could not be
+			if failed = ch.run(w, frames); failed != nil {
+				c.tc.Close(failed)
 			}
 		}
-	}()
+		w.Flush()
+		if c.dirty.Load() {
+			c.Flush()
+		}
+		ch.exec.Lock()
+		frames = ch.deferred
+		ch.deferred = nil
+		resume := ch.paused
+		ch.paused = false
+		if len(frames) == 0 {
+			ch.busy.Store(false)
+			if ch.idle != nil {
+				ch.idle.Broadcast()
+			}
+		}
+		ch.exec.Unlock()
+		if resume {
+			c.tc.Resume()
+		}
+		if len(frames) == 0 {
+			return
+		}
+	}
 }
 
 // run handles frames on a goroutine that may block.
@@ -131,7 +139,7 @@ func (ch *channel) run(w *broker.Work, frames []byte) error {
 		w.Begin()
 		if ch.sess == nil {
 			err = ch.conn.Load().controlPacket(f)
-		} else {
+		} else if !ch.sess.Closed() {
 			_, err = ch.packet(w, f)
 			w.Flush()
 		}
@@ -255,24 +263,35 @@ func (ch *channel) fail(w *broker.Work, a broker.Answer, err error) {
 		p.CorrelationID = buf.Of(a.ID)
 	}
 	ch.send(w, p)
+	if a.Size > 0 {
+		ch.mu.Lock()
+		ch.confirmations.Refused(int(a.Size))
+		ch.mu.Unlock()
+	}
 }
 
 // confirm counts a packet that is done, before its response leaves.
 func (ch *channel) confirm(w *broker.Work, size int32) {
-	if size == 0 {
-		return
-	}
-	ch.mu.Lock()
-	id, due := ch.confirmations.Received(int(size))
-	ch.mu.Unlock()
-	if due {
-		ch.sendConfirmed(w, id)
+	if size > 0 {
+		ch.confirmed(w, func(c *core.Confirmations) (int32, bool) { return c.Received(int(size)) })
 	}
 }
 
-func (ch *channel) sendConfirmed(w *broker.Work, id int32) {
+// confirmed sends the confirmation that count finds due. It leaves under the lock that counts: a client counts packets as
+// confirmed that are not when an older confirmation comes after a newer one.
+func (ch *channel) confirmed(w *broker.Work, count func(*core.Confirmations) (id int32, due bool)) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	id, due := count(&ch.confirmations)
+	if !due || ch.away {
+		return
+	}
+	c := ch.conn.Load()
 	p := core.PacketsConfirmed{CommandID: id}
-	ch.sendFrame(w, p.Append(nil, ch.id))
+	c.out.Lock()
+	c.out.Append(p.Append(nil, ch.id))
+	c.out.Unlock()
+	w.Touch(c)
 }
 
 // flushConfirmations sends a confirmation that is owed, whatever the window.
@@ -280,16 +299,9 @@ func (ch *channel) flushConfirmations() {
 	if !ch.confirms() {
 		return
 	}
-	ch.mu.Lock()
-	id, due := ch.confirmations.Flush()
-	c := ch.conn.Load()
-	ch.mu.Unlock()
-	if due {
-		w := ch.s.b.NewWork()
-		ch.sendConfirmed(w, id)
-		w.Flush()
-		c.Flush()
-	}
+	w := ch.s.b.NewWork()
+	ch.confirmed(w, (*core.Confirmations).Flush)
+	w.Flush()
 }
 
 // detach stops delivery until the client comes back.
@@ -326,30 +338,31 @@ func (ch *channel) waitAnswered(w *broker.Work) bool {
 	}
 }
 
-// moveTo continues the channel on another connection, from the packet after last on.
+// moveTo continues a detached channel on another connection, from the packet after last on.
 func (ch *channel) moveTo(c *conn, last int32) bool {
-	ch.waitIdle()
 	w := ch.s.b.NewWork()
-	ch.mu.Lock()
-	away := ch.away
-	ch.mu.Unlock()
-	if !away { // the old connection has not noticed yet that it is broken
-		ch.detach()
-	}
 	if !ch.waitAnswered(w) {
 		return false
 	}
 	ch.mu.Lock()
 	replay, err := ch.confirmations.Replay(last)
 	if err != nil {
+		old := ch.conn.Load()
 		ch.mu.Unlock()
 		ch.s.log.Warn("a session cannot be reattached", "session", ch.sess.Name, "remote", c.RemoteAddr(), "error", err)
+		ch.s.unregister(ch) // its client begins anew: it gets back what this one has
+		ch.endStreams()
+		ch.sess.Close(w, true)
+		w.Flush()
+		old.mu.Lock()
+		delete(old.channels, ch.id)
+		old.mu.Unlock()
 		return false
 	}
 	old := ch.conn.Load()
 	ch.conn.Store(c)
 	ch.away = false
-	resume := ch.resume
+	ch.busy.Store(true) // what the client sends waits until the session is here
 	response := core.Append(nil, core.ChannelSession, &core.ReattachSessionResponse{LastConfirmedCommandID: ch.confirmations.LastReceived(), Reattached: true}, c.v())
 	c.mu.Lock()
 	c.channels[ch.id] = ch
@@ -360,12 +373,16 @@ func (ch *channel) moveTo(c *conn, last int32) bool {
 	c.out.Unlock()
 	ch.mu.Unlock()
 	ch.sess.Move(c.bc)
-	c.bc.SetClientID(old.bc.ClientID())
-	if resume {
+	if ch.resume {
 		ch.sess.Start(w)
 	}
+	for _, k := range ch.sess.Consumers() {
+		k.Ready(w) // it may have waited for the old connection
+	}
+	ch.pokeStreams(nil)
 	w.Flush()
 	c.Flush()
+	go ch.work(c, nil)
 	ch.s.log.Info("a session was reattached", "session", ch.sess.Name, "from", old.RemoteAddr(), "to", c.RemoteAddr())
 	return true
 }

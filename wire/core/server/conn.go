@@ -13,6 +13,9 @@ import (
 	"github.com/saranga-mq/saranga/wire/transport"
 )
 
+// maxUnread is how many bytes a client may leave unread before its requests are not read any more.
+const maxUnread = 16 << 20
+
 // bigFrame is the size from which a frame that is not yet complete is read into memory of its own.
 const bigFrame = 16 << 10
 
@@ -39,7 +42,6 @@ type conn struct {
 
 	stallMu sync.Mutex
 	stalled []*broker.Consumer // wait for the output to drain
-	streams map[*stream]bool   // large bodies on their way
 
 	// For the TTL, used by the wheel's goroutine alone but for ttl.
 	ttlMu     sync.Mutex
@@ -47,6 +49,10 @@ type conn struct {
 	lastAlive int64
 	lastRead  int64
 
+	// life is held while the connection is detached, gives a session away, or ends. It comes before all other locks.
+	life sync.Mutex
+
+	held     atomic.Bool   // reading is paused until the client has read what was answered
 	gone     chan struct{} // closed when the reader has ended
 	detached atomic.Bool   // the socket is gone, sessions wait for their client to come back
 	ended    atomic.Bool
@@ -141,16 +147,26 @@ func (c *conn) EndOfBatch(*transport.Conn) {
 	if c.dirty.Load() {
 		c.Flush()
 	}
+	c.out.Lock()
+	if c.out.Size() > maxUnread && c.out.Full() && c.held.CompareAndSwap(false, true) {
+		c.tc.Pause() // Drained ends it
+	}
+	c.out.Unlock()
 }
 
 // Drained implements transport.Handler.
 func (c *conn) Drained(*transport.Conn) {
+	if c.held.CompareAndSwap(true, false) {
+		c.tc.Resume()
+	}
+	c.mu.Lock()
+	for _, ch := range c.channels {
+		ch.pokeStreams(nil)
+	}
+	c.mu.Unlock()
 	c.stallMu.Lock()
 	stalled := c.stalled
 	c.stalled = nil
-	for st := range c.streams {
-		st.poke()
-	}
 	c.stallMu.Unlock()
 	if len(stalled) == 0 {
 		return
@@ -172,11 +188,7 @@ func (c *conn) stall(k *broker.Consumer) {
 // Closed implements transport.Handler.
 func (c *conn) Closed(_ *transport.Conn, err error) {
 	defer close(c.gone)
-	c.stallMu.Lock()
-	for st := range c.streams {
-		st.stop()
-	}
-	c.stallMu.Unlock()
+	c.control.waitIdle() // it may be opening a session, or taking one over
 	keep := false
 	for _, ch := range c.sessions() {
 		if ch.window > 0 && ch.resumable() {
@@ -184,13 +196,20 @@ func (c *conn) Closed(_ *transport.Conn, err error) {
 		}
 	}
 	if keep && c.s.b.Started() {
-		c.detached.Store(true)
-		for _, ch := range c.sessions() {
-			ch.detach()
+		c.life.Lock()
+		c.detached.Store(true) // before the question whether the server stops: Disconnect ends those that are
+		stopped := c.s.isStopped()
+		if !stopped {
+			for _, ch := range c.sessions() {
+				ch.detach()
+			}
+			c.w.Flush()
 		}
-		c.w.Flush()
-		c.s.log.Debug("a connection broke; its sessions wait for the client to come back", "remote", c.RemoteAddr(), "reason", err)
-		return
+		c.life.Unlock()
+		if !stopped {
+			c.s.log.Debug("a connection broke; its sessions wait for the client to come back", "remote", c.RemoteAddr(), "reason", err)
+			return
+		}
 	}
 	c.end(true)
 }
@@ -201,27 +220,30 @@ func (c *conn) closeFor(reason string) {
 		ch.giveUp()
 	}
 	if c.detached.Load() {
-		go c.end(true)
+		c.s.endLater(c)
 		return
 	}
 	c.tc.Close(errors.New(reason))
 }
 
-// end closes everything that the connection had.
+// end closes everything that the connection had. Its reader has ended.
 func (c *conn) end(lost bool) {
-	if !c.ended.CompareAndSwap(false, true) {
+	c.control.waitIdle()
+	c.life.Lock()
+	defer c.life.Unlock()
+	if c.ended.Swap(true) {
 		return
 	}
-	c.s.forget(c)
 	for _, ch := range c.sessions() {
 		ch.waitIdle()
 		c.s.unregister(ch)
+		ch.endStreams()
 	}
-	c.control.waitIdle()
 	c.bc.End(c.s.b.NewWork(), lost)
 	for _, h := range c.s.handlers {
 		h.Gone(c)
 	}
+	c.s.forget(c)
 }
 
 func (c *conn) sessions() []*channel {
@@ -238,7 +260,7 @@ func (c *conn) sessions() []*channel {
 func (c *conn) checkTTL(now int64) {
 	c.ttlMu.Lock()
 	read := c.tc.BytesRead()
-	if read != c.lastRead && !c.detached.Load() {
+	if (read != c.lastRead || c.tc.Paused()) && !c.detached.Load() {
 		c.lastRead, c.lastAlive = read, now
 	}
 	ttl := c.ttl
@@ -252,9 +274,12 @@ func (c *conn) checkTTL(now int64) {
 		}
 		return
 	}
+	if c.ended.Load() {
+		return
+	}
 	c.s.log.Warn("AMQ222061: Client connection failed, clearing up resources for session", "remote", c.RemoteAddr(), "ttl_ms", ttl)
 	if c.detached.Load() {
-		go c.end(true)
+		c.s.endLater(c)
 		return
 	}
 	c.ttlMu.Lock()
@@ -282,7 +307,7 @@ func (c *conn) setTTL(ttl int64) {
 func (c *conn) frame(f core.Frame) error {
 	if f.Channel >= core.FirstSessionChannel {
 		ch := c.last
-		if ch == nil || ch.id != f.Channel {
+		if ch == nil || ch.id != f.Channel || ch.sess.Closed() {
 			c.mu.Lock()
 			ch = c.channels[f.Channel]
 			c.mu.Unlock()
@@ -396,6 +421,10 @@ func (c *conn) createSession(p *core.CreateSession) {
 		c.exception(core.Code(broker.IllegalState), fmt.Sprintf("channel %d is reserved", p.ChannelID))
 		return
 	}
+	if c.inUse(p.ChannelID) {
+		c.exception(core.Code(broker.IllegalState), fmt.Sprintf("channel %d is in use", p.ChannelID))
+		return
+	}
 	ch := &channel{id: p.ChannelID, s: c.s, window: p.ConfirmationWindowSize, minLarge: int(max(p.MinLargeMessageSize, 1024)), confirmations: core.NewConfirmations(p.ConfirmationWindowSize, c.s.o.ResendCache)}
 	sess, err := c.bc.NewSession(broker.SessionOptions{Name: p.Name, Principal: who, Client: ch, AutoCommitSends: p.AutoCommitSends, AutoCommitAcks: p.AutoCommitAcks,
 		PreAcknowledge: p.PreAcknowledge, XA: p.XA, DefaultAddress: p.DefaultAddress.V})
@@ -413,6 +442,12 @@ func (c *conn) createSession(p *core.CreateSession) {
 	c.send(core.ChannelSession, &core.CreateSessionResponse{ServerVersion: core.VersionCurrent})
 }
 
+func (c *conn) inUse(channel int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.channels[channel] != nil
+}
+
 // reattach moves a session of a broken connection to this one (core-protocol §4.7).
 func (c *conn) reattach(p *core.ReattachSession) {
 	refuse := func() {
@@ -423,38 +458,46 @@ func (c *conn) reattach(p *core.ReattachSession) {
 		refuse()
 		return
 	}
-	if !ch.resumable() {
-		old := ch.conn.Load()
-		if old.detached.Load() {
-			old.end(true)
-		} else {
-			old.tc.Close(errors.New("the client came back on another connection, and the session cannot be taken along"))
-		}
-		refuse()
-		return
-	}
 	old := ch.conn.Load()
-	if old == c {
+	if old == c || c.inUse(ch.id) {
 		refuse()
 		return
 	}
-	if !old.detached.Load() {
-		// nothing that still lies in the old socket may be handled once the count has been told
-		old.tc.Close(errors.New("the client came back on another connection"))
-		<-old.gone
+	// Nothing that still lies in the old socket may be handled once the count has been told; and where the session cannot
+	// be taken along, its temporary queues must be gone before the client makes them anew.
+	old.tc.Close(errors.New("the client came back on another connection"))
+	select {
+	case <-old.gone:
+	case <-c.tc.Done():
+		return
 	}
-	c.version.CompareAndSwap(0, old.version.Load())
-	if !ch.moveTo(c, p.LastConfirmedCommandID) {
+	if !c.take(ch, old, p.LastConfirmedCommandID) {
+		if !ch.resumable() {
+			old.end(true)
+		}
 		refuse()
 		return
 	}
 	c.tc.Authenticated()
 	c.tc.SetMaxFrame(c.s.o.MaxFrame)
+	if len(old.sessions()) == 0 {
+		c.s.endLater(old)
+	}
+}
+
+// take moves a session here from a connection that is detached.
+func (c *conn) take(ch *channel, old *conn, last int32) bool {
+	old.life.Lock()
+	defer old.life.Unlock()
+	if old.ended.Load() || ch.conn.Load() != old || !ch.resumable() || c.s.isStopped() {
+		return false
+	}
+	c.version.CompareAndSwap(0, old.version.Load())
+	if !ch.moveTo(c, last) {
+		return false
+	}
 	old.mu.Lock()
 	delete(old.channels, ch.id)
-	left := len(old.channels)
 	old.mu.Unlock()
-	if left == 0 && old.detached.Load() {
-		go old.end(true)
-	}
+	return true
 }

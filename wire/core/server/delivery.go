@@ -2,6 +2,7 @@ package server
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/saranga-mq/saranga/broker"
 	"github.com/saranga-mq/saranga/broker/message"
@@ -13,7 +14,8 @@ const refSize = 16 << 10
 
 // A sink writes the deliveries of one consumer.
 type sink struct {
-	ch *channel
+	ch     *channel
+	stream atomic.Pointer[stream] // the large body on its way: nothing else may come before its end
 }
 
 // MarkDirty implements broker.Output.
@@ -28,6 +30,7 @@ func (s *sink) Plain() bool { c := s.ch.conn.Load(); return c.plain && !c.v().Be
 // QueueGone implements broker.Sink.
 func (s *sink) QueueGone(k *broker.Consumer) {
 	w := s.ch.s.b.NewWork()
+	s.ch.stopStreams(k)
 	s.ch.send(w, &core.DisconnectConsumer{ConsumerID: k.ID})
 	w.Flush()
 }
@@ -35,8 +38,11 @@ func (s *sink) QueueGone(k *broker.Consumer) {
 // Deliver implements broker.Sink.
 func (s *sink) Deliver(k *broker.Consumer, m *message.Message, count int32) (int, broker.Outcome) {
 	ch := s.ch
+	if s.stream.Load() != nil {
+		return 0, broker.Busy // its end makes the consumer ready
+	}
 	if m.Large() != nil {
-		return ch.deliverLarge(k, m, count)
+		return s.deliverLarge(k, m, count)
 	}
 	block := m.Block()
 	size := core.ReceiveFrameSize(len(block))
@@ -90,9 +96,11 @@ func (ch *channel) receiveFrame(c *conn, block []byte, consumer int64, count int
 }
 
 // A stream sends the body of a large message in chunks, as credit and the output allow, on a goroutine of its own. It
-// holds the message until the last chunk has been sent, whatever becomes of the reference meanwhile.
+// holds the message until the last chunk has been sent, whatever becomes of the reference meanwhile. While its channel is
+// away it waits for the client to come back.
 type stream struct {
 	ch       *channel
+	sink     *sink
 	consumer *broker.Consumer
 	m        *message.Message
 	wake     chan struct{}
@@ -103,7 +111,8 @@ type stream struct {
 }
 
 // deliverLarge sends the header frame and starts the stream.
-func (ch *channel) deliverLarge(k *broker.Consumer, m *message.Message, count int32) (int, broker.Outcome) {
+func (s *sink) deliverLarge(k *broker.Consumer, m *message.Message, count int32) (int, broker.Outcome) {
+	ch := s.ch
 	c := ch.lock()
 	if c == nil {
 		ch.unlock()
@@ -125,14 +134,18 @@ func (ch *channel) deliverLarge(k *broker.Consumer, m *message.Message, count in
 	c.out.Unlock()
 	ch.unlock()
 	m.Retain()
-	st := &stream{ch: ch, consumer: k, m: m, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	c.stallMu.Lock()
-	if c.streams == nil {
-		c.streams = map[*stream]bool{}
+	st := &stream{ch: ch, sink: s, consumer: k, m: m, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	s.stream.Store(st)
+	ch.streamMu.Lock()
+	if ch.ended {
+		st.stopped = true
 	}
-	c.streams[st] = true
-	c.stallMu.Unlock()
-	go st.run(c)
+	if ch.streams == nil {
+		ch.streams = map[*stream]bool{}
+	}
+	ch.streams[st] = true
+	ch.streamMu.Unlock()
+	go st.run()
 	return len(frame), broker.Streaming
 }
 
@@ -152,55 +165,59 @@ func (st *stream) stop() {
 	st.poke()
 }
 
-func (st *stream) run(c *conn) {
+func (st *stream) run() {
 	defer close(st.done)
 	body := st.m.Large()
 	size := body.Size()
-	chunk := make([]byte, min(int64(st.ch.minLarge), max(size, 1)))
+	var chunk *bodyChunk // read and not yet given to the output
 	w := st.ch.s.b.NewWork()
 	for off := int64(0); ; {
+		if st.isStopped() {
+			break
+		}
 		if st.consumer.Credit() <= 0 {
-			if st.waitStopped() {
-				break
-			}
+			<-st.wake
 			continue
 		}
-		n := int(min(size-off, int64(len(chunk))))
-		if n > 0 {
-			if _, err := body.ReadAt(chunk[:n], off); err != nil {
+		if chunk == nil {
+			chunk = newChunk(int(min(size-off, int64(st.ch.minLarge))))
+			if _, err := body.ReadAt(chunk.b, off); err != nil && len(chunk.b) > 0 {
 				st.ch.s.log.Error("cannot read the body of a large message", "message", st.m.ID(), "error", err)
-				c.tc.Close(err)
+				st.ch.conn.Load().tc.Close(err)
 				break
 			}
 		}
-		frame, outcome := st.send(chunk[:n], off+int64(n) < size)
+		n := int64(len(chunk.b))
+		frame, outcome := st.send(chunk, off+n < size)
 		if outcome == streamStopped {
 			break
 		}
 		if outcome == streamFull {
-			if st.waitStopped() {
-				break
-			}
+			<-st.wake
 			continue
 		}
-		off += int64(n)
-		st.consumer.Spend(frame)
-		c.Flush()
+		off += n
+		chunk = nil
+		st.consumer.Spend(w, frame)
+		w.Flush()
+		st.ch.conn.Load().Flush()
 		if off >= size {
 			break
 		}
 	}
-	c.stallMu.Lock()
-	delete(c.streams, st)
-	c.stallMu.Unlock()
+	if chunk != nil {
+		chunk.Release()
+	}
+	st.ch.streamMu.Lock()
+	delete(st.ch.streams, st)
+	st.ch.streamMu.Unlock()
 	st.m.Release()
+	st.sink.stream.Store(nil)
 	st.consumer.Ready(w)
 	w.Flush()
 }
 
-// waitStopped waits to be woken and tells whether that was for the end.
-func (st *stream) waitStopped() bool {
-	<-st.wake
+func (st *stream) isStopped() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.stopped
@@ -215,8 +232,8 @@ const (
 )
 
 // send appends one chunk.
-func (st *stream) send(p []byte, more bool) (int, streamOutcome) {
-	ch := st.ch
+func (st *stream) send(chunk *bodyChunk, more bool) (int, streamOutcome) {
+	ch, p := st.ch, chunk.b
 	size := core.ReceiveContinuationFrameSize(len(p))
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -226,45 +243,81 @@ func (st *stream) send(p []byte, more bool) (int, streamOutcome) {
 	c := ch.lock()
 	defer ch.unlock()
 	if c == nil {
-		return 0, streamStopped
+		return 0, streamFull
 	}
 	c.out.Lock()
 	defer c.out.Unlock()
 	if c.out.Full() || ch.confirms() && ch.confirmations.Full(size) {
 		return 0, streamFull
 	}
+	if len(p) >= refSize && !ch.confirms() {
+		core.AppendReceiveContinuationHeader(c.out.Reserve(core.HeaderSize + 4)[:0], ch.id, len(p))
+		c.out.AppendRef(p, chunk)
+		core.AppendReceiveContinuationTail(c.out.Reserve(size - core.HeaderSize - 4 - len(p))[:0], more, st.consumer.ID)
+		return size, streamSent
+	}
 	frame := core.AppendReceiveContinuationHeader(c.out.Reserve(size)[:0], ch.id, len(p))
 	frame = core.AppendReceiveContinuationTail(append(frame, p...), more, st.consumer.ID)
 	if ch.confirms() {
 		ch.confirmations.Sent(frame)
 	}
+	chunk.Release()
 	return size, streamSent
 }
 
-// pokeStream lets the stream of a consumer go on, if there is one.
-func (c *conn) pokeStream(k *broker.Consumer) {
-	c.stallMu.Lock()
-	for st := range c.streams {
-		if st.consumer == k {
+// A bodyChunk is memory for one chunk of a large body. The output releases it when it has been written.
+type bodyChunk struct{ b []byte }
+
+var chunks = sync.Pool{New: func() any { return new(bodyChunk) }}
+
+func newChunk(n int) *bodyChunk {
+	k := chunks.Get().(*bodyChunk)
+	if cap(k.b) < n {
+		k.b = make([]byte, n)
+	}
+	k.b = k.b[:n]
+	return k
+}
+
+// Release implements transport.Releaser.
+func (k *bodyChunk) Release() { chunks.Put(k) }
+
+// pokeStreams lets the streams of the channel, or of one consumer, look again whether they can go on.
+func (ch *channel) pokeStreams(k *broker.Consumer) {
+	ch.streamMu.Lock()
+	defer ch.streamMu.Unlock()
+	for st := range ch.streams {
+		if k == nil || st.consumer == k {
 			st.poke()
 		}
 	}
-	c.stallMu.Unlock()
 }
 
-// abortStreams ends the streams of the channel, or of one consumer: no chunk is sent after it returns.
-func (ch *channel) abortStreams(_ *broker.Work, k *broker.Consumer) {
-	c := ch.conn.Load()
+// stopStreams ends the streams of the channel, or of one consumer, and returns them.
+func (ch *channel) stopStreams(k *broker.Consumer) []*stream {
+	ch.streamMu.Lock()
+	defer ch.streamMu.Unlock()
 	var list []*stream
-	c.stallMu.Lock()
-	for st := range c.streams {
-		if st.ch == ch && (k == nil || st.consumer == k) {
+	for st := range ch.streams {
+		if k == nil || st.consumer == k {
+			st.stop()
 			list = append(list, st)
 		}
 	}
-	c.stallMu.Unlock()
-	for _, st := range list {
-		st.stop()
+	return list
+}
+
+// abortStreams ends the streams of the channel, or of one consumer: none of their chunks is sent after it returns.
+func (ch *channel) abortStreams(k *broker.Consumer) {
+	for _, st := range ch.stopStreams(k) {
 		<-st.done
 	}
+}
+
+// endStreams is abortStreams for good.
+func (ch *channel) endStreams() {
+	ch.streamMu.Lock()
+	ch.ended = true
+	ch.streamMu.Unlock()
+	ch.abortStreams(nil)
 }

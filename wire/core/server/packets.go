@@ -101,8 +101,13 @@ func (ch *channel) request(w *broker.Work, f *core.Frame, p core.Packet) {
 		}
 		s.Commit(w, a)
 	case *core.Rollback:
-		ch.abortStreams(w, nil)
+		started := s.Started()
+		s.Stop(w) // so that the end of a stream does not begin another
+		ch.abortStreams(nil)
 		s.Rollback(w, p.ConsiderLastMessageAsDelivered, null)
+		if started {
+			s.Start(w)
+		}
 	case *core.AddMetadata:
 		err := s.SetMetadata(p.Key, p.Data, p.Form == core.TypeUniqueAddMetadata)
 		if p.Form == core.TypeAddMetadata || p.RequiresConfirmation {
@@ -121,10 +126,11 @@ func (ch *channel) request(w *broker.Work, f *core.Frame, p core.Packet) {
 	case *core.CreateConsumer:
 		ch.createConsumer(w, f, p)
 	case *core.ConsumerClose:
-		if k := s.Consumer(p.ConsumerID); k != nil {
-			ch.abortStreams(w, k)
-		}
+		k := s.Consumer(p.ConsumerID)
 		s.CloseConsumer(w, p.ConsumerID)
+		if k != nil {
+			ch.abortStreams(k)
+		}
 		s.Done(w, null, nil)
 	case *core.Expired:
 		s.Expired(w, p.ConsumerID, p.MessageID)
@@ -133,7 +139,11 @@ func (ch *channel) request(w *broker.Work, f *core.Frame, p core.Packet) {
 		ch.forceDelivery(w, p)
 		s.Done(w, none, nil)
 	case *core.SendLarge:
-		s.Done(w, none, ch.beginLarge(p.Headers))
+		if err := ch.beginLarge(p.Headers); err != nil {
+			s.Refuse(w, none, err)
+		} else {
+			s.Done(w, none, nil)
+		}
 	case *core.QueueQuery:
 		ch.reply(w, f, func() (core.Packet, error) { return ch.queueQuery(p.Name) })
 	case *core.BindingQuery:
@@ -153,6 +163,7 @@ func (ch *channel) request(w *broker.Work, f *core.Frame, p core.Packet) {
 	default:
 		if !ch.xa(w, f, p) {
 			ch.s.log.Debug("a packet that is not for a session was ignored", "type", f.Type.String(), "session", s.Name)
+			s.Done(w, none, nil)
 		}
 	}
 }
@@ -175,31 +186,26 @@ func (ch *channel) reply(w *broker.Work, f *core.Frame, make func() (core.Packet
 
 // close ends the session (core-protocol §4.9).
 func (ch *channel) close(w *broker.Work, null broker.Answer) {
-	ch.abortStreams(w, nil)
 	ch.abortLarge()
 	s := ch.sess
 	c := ch.conn.Load()
 	s.Close(w, false)
+	ch.endStreams()
 	ch.s.unregister(ch)
+	c.mu.Lock()
+	delete(c.channels, ch.id)
+	c.mu.Unlock()
 	null.Call = func(w *broker.Work) {
 		if null.Size > 0 {
-			ch.mu.Lock()
-			ch.confirmations.Received(int(null.Size))
-			id, due := ch.confirmations.Flush()
-			if !due {
-				id, due = ch.confirmations.LastReceived(), true
-			}
-			ch.mu.Unlock()
-			if due {
-				ch.sendConfirmed(w, id)
-			}
+			ch.confirmed(w, func(c *core.Confirmations) (int32, bool) {
+				c.Received(int(null.Size))
+				c.Flush()
+				return c.LastReceived(), true
+			})
 		}
 		ch.send(w, &core.NullResponse{CorrelationID: core.NoCorrelation})
 	}
 	s.Done(w, null, nil)
-	c.mu.Lock()
-	delete(c.channels, ch.id)
-	c.mu.Unlock()
 }
 
 // strip takes the prefixes that the acceptor has for routing types off an address.
@@ -284,6 +290,7 @@ func producerName(id int32) string { return strconv.Itoa(int(id)) }
 
 // beginLarge is SESS_SEND_LARGE.
 func (ch *channel) beginLarge(headers []byte) error {
+	ch.abortLarge()
 	h, err := message.ParseCoreHeaders(headers)
 	if err != nil {
 		return err
@@ -315,12 +322,12 @@ func (ch *channel) handleContinuation(w *broker.Work, f *core.Frame, v core.Vers
 		}
 	}
 	if ch.large == nil {
-		ch.sess.Done(w, a, &broker.Error{Code: broker.IllegalState, Text: "AMQ229030: large-message not initialized on server"})
+		ch.sess.Refuse(w, a, &broker.Error{Code: broker.IllegalState, Text: "AMQ229030: large-message not initialized on server"})
 		return false, nil
 	}
 	if _, err := ch.large.Write(p.Body); err != nil {
 		ch.abortLarge()
-		ch.sess.Done(w, a, err)
+		ch.sess.Refuse(w, a, err)
 		return false, nil
 	}
 	if p.Continues {
@@ -331,14 +338,14 @@ func (ch *channel) handleContinuation(w *broker.Work, f *core.Frame, v core.Vers
 	ch.sess.EndLarge()
 	ch.large = nil
 	if err != nil {
-		ch.sess.Done(w, a, err)
+		ch.sess.Refuse(w, a, err)
 		return false, nil
 	}
 	m, err := ch.largeMessage(body, p.MessageBodySize)
 	if err != nil {
 		body.Discard()
 		body.Release()
-		ch.sess.Done(w, a, err)
+		ch.sess.Refuse(w, a, err)
 		return false, nil
 	}
 	o := broker.SendOptions{Routing: message.Unspecified, Answer: a, Producer: ch.producers[p.SenderID]}
@@ -348,7 +355,7 @@ func (ch *channel) handleContinuation(w *broker.Work, f *core.Frame, v core.Vers
 	if err := ch.sess.Send(w, m, o); err != nil {
 		m.Large().Discard()
 		m.Release()
-		ch.sess.Done(w, a, err)
+		ch.sess.Refuse(w, a, err)
 	}
 	return false, nil
 }
@@ -390,7 +397,7 @@ func (ch *channel) flowToken(w *broker.Work, consumer int64, credits int32) {
 	default:
 		k.Grant(w, int64(credits))
 	}
-	ch.conn.Load().pokeStream(k)
+	ch.pokeStreams(k)
 }
 
 // requestCredits is SESS_PRODUCER_REQUEST_CREDITS.
@@ -399,25 +406,22 @@ func (ch *channel) requestCredits(w *broker.Work, p *core.Credits) {
 		return
 	}
 	name, _ := ch.conn.Load().strip(p.Address)
-	inPlace := true
-	grant := func() {
-		reply := &core.Credits{Form: core.TypeCredits, Credits: p.Credits, Address: p.Address}
-		if inPlace {
-			ch.send(w, reply)
-			return
-		}
+	reply := func(w *broker.Work, form core.Type, credits int32) {
+		ch.send(w, &core.Credits{Form: form, Credits: credits, Address: p.Address})
+	}
+	granted, failed := ch.sess.RequestCredits(name, p.Credits, func(credits int32) {
 		if ch.sess.Closed() {
 			return
 		}
 		w := ch.s.b.NewWork()
-		ch.send(w, reply)
+		reply(w, core.TypeCredits, credits)
 		w.Flush()
-	}
-	r, failed := ch.sess.RequestCredits(name, func() { grant() })
-	_ = r
-	inPlace = false
-	if failed {
-		ch.send(w, &core.Credits{Form: core.TypeFailCredits, Credits: p.Credits, Address: p.Address})
+	})
+	switch {
+	case granted:
+		reply(w, core.TypeCredits, p.Credits)
+	case failed:
+		reply(w, core.TypeFailCredits, p.Credits)
 	}
 }
 

@@ -14,7 +14,7 @@
 // a confirmation window keeps copies of what it sent, is kept for the connection's TTL when the connection breaks, and can
 // be moved to another one (REATTACH_SESSION).
 //
-// Locks, in this order: Session.mu and Queue.mu of the broker, channel.mu, the output's, conn.stallMu.
+// Locks, in this order: Session.mu and Queue.mu of the broker, channel.mu, the output's, conn.stallMu. channel.streamMu is a leaf.
 //
 // Source: core-protocol sections 1, 4 and 6.
 package server
@@ -66,7 +66,8 @@ type Server struct {
 	channels map[string]*channel // by session name: the ones that can be reattached
 	handlers map[int64]ChannelHandler
 	stopped  bool
-	checking bool // checkTTL is due
+	ends     sync.WaitGroup // connections that are being ended after their reader has
+	checking bool           // checkTTL is due
 }
 
 // A ChannelHandler takes the frames of a channel that is not a session's: replication, cluster control. It is called on
@@ -193,17 +194,41 @@ func (s *Server) Disconnect() {
 		list = append(list, c)
 	}
 	s.mu.Unlock()
+	defer s.ends.Wait()
 	for _, c := range list {
+		if c.detached.Load() {
+			<-c.gone
+			c.end(true)
+			continue
+		}
 		for _, ch := range c.sessions() {
 			ch.flushConfirmations()
 		}
 		c.send(core.ChannelPing, &core.Disconnect{NodeID: buf.Of(s.o.NodeID), Reason: core.ReasonScaleDown})
 		c.out.Flush()
-		if c.detached.Load() {
-			c.end(true)
-			continue
-		}
 		c.tc.CloseAfterFlush(nil)
+		if c.detached.Load() { // just now
+			<-c.gone
+			c.end(true)
+		}
+	}
+}
+
+func (s *Server) isStopped() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped
+}
+
+// endLater ends a connection whose reader has ended or is about to; while the server stops, Disconnect does.
+func (s *Server) endLater(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopped {
+		s.ends.Go(func() {
+			<-c.gone
+			c.end(true)
+		})
 	}
 }
 
