@@ -34,9 +34,6 @@ func (q *Queue) addConsumer(w *Work, c *Consumer) error {
 	if q.nCons == 1 && q.cfg.DelayBeforeDispatch >= 0 {
 		q.openAt = w.Now + q.cfg.DelayBeforeDispatch
 	}
-	if q.cfg.Exclusive && q.exclusive == nil {
-		q.exclusive = c
-	}
 	if q.cfg.GroupRebalance {
 		q.forgetGroups(nil)
 		q.hold = q.cfg.GroupRebalancePauseDisp && q.delivering > 0
@@ -75,9 +72,6 @@ func (q *Queue) removeConsumer(w *Work, c *Consumer, lost bool) {
 	q.lastConsumerLeft = w.Now
 	if q.exclusive == c {
 		q.exclusive = nil
-		if len(q.consumers) > 0 {
-			q.exclusive = q.consumers[0].list[0]
-		}
 	}
 	q.forgetGroups(c)
 	var back []Ref

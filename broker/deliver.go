@@ -66,7 +66,12 @@ func (q *Queue) passPlain(w *Work, b *budget) {
 			q.expire(w, ref)
 			continue
 		}
-		taken := q.hand(w, b, c, r)
+		taken := false
+		if q.cfg.Exclusive && q.exclusive == nil {
+			taken = q.handExclusive(w, b, c, r)
+		} else {
+			taken = q.hand(w, b, c, r)
+		}
 		if taken {
 			l.popFront(recycle)
 			q.resident--
@@ -263,25 +268,45 @@ func (q *Queue) handNext(w *Work, b *budget, c *Consumer) bool {
 
 // handGrouped hands over a message and keeps track of its group. first: c becomes the owner.
 func (q *Queue) handGrouped(w *Work, b *budget, c *Consumer, r *Ref, first bool) bool {
+	if q.cfg.Exclusive && q.exclusive == nil && !c.Browse {
+		return q.handExclusive(w, b, c, r)
+	}
 	if !q.grouped || c.Browse || !r.Msg.Has(message.HasGroupID) {
 		return q.hand(w, b, c, r)
 	}
 	key := q.groupKey(r.Msg)
-	if first && q.cfg.GroupFirstKey != "" {
-		if marked := q.markFirst(r.Msg); marked != nil {
-			taken := q.handMarked(w, b, c, r, marked)
-			marked.Release()
-			if taken {
-				q.own(key, c, r.Msg)
-			}
-			return taken
-		}
+	taken := false
+	if first {
+		taken = q.handFirst(w, b, c, r)
+	} else {
+		taken = q.hand(w, b, c, r)
 	}
-	if !q.hand(w, b, c, r) {
-		return false
+	if taken {
+		q.own(key, c, r.Msg)
 	}
-	q.own(key, c, r.Msg)
-	return true
+	return taken
+}
+
+// handExclusive hands over the first message of an exclusive queue: c gets all from now on.
+func (q *Queue) handExclusive(w *Work, b *budget, c *Consumer, r *Ref) bool {
+	taken := q.handFirst(w, b, c, r)
+	if taken {
+		q.exclusive = c
+	}
+	return taken
+}
+
+// handFirst hands over the first message for a new owner, which carries the queue's group-first-key if there is one.
+func (q *Queue) handFirst(w *Work, b *budget, c *Consumer, r *Ref) bool {
+	if q.cfg.GroupFirstKey == "" {
+		return q.hand(w, b, c, r)
+	}
+	marked := q.markFirst(r.Msg)
+	if marked == nil {
+		return q.hand(w, b, c, r)
+	}
+	defer marked.Release()
+	return q.handMarked(w, b, c, r, marked)
 }
 
 // markFirst returns a copy of the message that carries the queue's group-first-key.

@@ -42,9 +42,9 @@ type Queue struct {
 	consumers []*consumerLevel // by priority, highest first
 	browsers  []*Consumer
 	nCons     int
-	cursored  int // consumers and browsers with a place of their own
-	pins      int // scans that keep a cursor while the lock is released
-	exclusive *Consumer
+	cursored  int       // consumers and browsers with a place of their own
+	pins      int       // scans that keep a cursor while the lock is released
+	exclusive *Consumer // gets everything: who got the first message of an exclusive queue
 	// scanning is set while somebody may not simply get the head of the queue: filters, groups, encodings, copies.
 	scanning bool
 	grouped  bool // messages with a group came

@@ -495,9 +495,8 @@ func (b *Broker) UpdateQueue(w *Work, name string, u QueueUpdate) (*Queue, error
 	q.cfg = cfg
 	q.match.Store(&queueMatch{routing: cfg.Routing, filter: f})
 	q.gate()
-	q.exclusive = nil
-	if cfg.Exclusive && len(q.consumers) > 0 {
-		q.exclusive = q.consumers[0].list[0]
+	if !cfg.Exclusive {
+		q.exclusive = nil
 	}
 	q.rescan()
 	if cfg.RingSize >= 0 {
@@ -516,7 +515,7 @@ type DeleteQueueOptions struct {
 	CheckConsumers    bool // refuse while there are consumers
 	CheckMessages     bool // refuse while there are, or come, more messages than the queue's AutoDeleteMessageCount
 	RemoveConsumers   bool // tell consumers that their queue is gone
-	AutoDeleteAddress bool // delete the address too when it was auto-created and nothing is bound to it any more
+	AutoDeleteAddress bool // delete the address too when it was auto-created, nothing is bound to it any more, and its settings name no delay
 }
 
 // localQueueBinding is what Artemis prints where the text of AMQ229025 promises a number.
@@ -534,7 +533,7 @@ func (b *Broker) DeleteQueue(w *Work, name string, o DeleteQueueOptions) error {
 	if err := b.deleteQueue(w, q, o); err != nil {
 		return err
 	}
-	if a := q.address; o.AutoDeleteAddress && a.autoCreated && len(a.bindings) == 0 && (a.Settings().AutoDeleteAddresses || a.temporary) {
+	if a := q.address; o.AutoDeleteAddress && a.autoCreated && len(a.bindings) == 0 && (a.Settings().AutoDeleteAddressesDelay == 0 || a.temporary) {
 		return b.deleteAddress(a)
 	}
 	return nil

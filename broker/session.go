@@ -238,11 +238,10 @@ func (s *Session) Close(w *Work, lost bool) {
 	}
 	s.AbortLarge()
 	s.cancelCredits()
-	if tx := s.tx; tx != nil && tx.claimUnprepared() {
-		s.b.removeBranch(tx)
+	if tx := s.tx; tx != nil && tx.xid == nil && tx.claimUnprepared() {
 		tx.rollback(w, nil, Answer{})
 	}
-	s.tx = nil
+	s.tx = nil // a branch outlives its session: it is ended elsewhere or by its timeout
 	for _, c := range s.Consumers() {
 		s.removeConsumer(w, c, lost)
 	}
@@ -396,5 +395,6 @@ func (s *Session) DeleteQueue(w *Work, name string) error {
 	if err := s.check(perm, q.address.name, q.cfg.Name); err != nil {
 		return err
 	}
-	return s.b.DeleteQueue(w, q.cfg.Name, DeleteQueueOptions{CheckConsumers: true, AutoDeleteAddress: true})
+	mayDelete := q.address.temporary || s.b.opts.Access == nil || s.b.opts.Access.Check(s.Principal, security.DeleteAddress, q.address.name, "") == nil
+	return s.b.DeleteQueue(w, q.cfg.Name, DeleteQueueOptions{CheckConsumers: true, AutoDeleteAddress: mayDelete})
 }

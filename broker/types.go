@@ -1,7 +1,12 @@
 package broker
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
 
 	"github.com/saranga-mq/saranga/broker/message"
 )
@@ -103,7 +108,22 @@ const (
 	DivertPass      DivertRouting = 3
 )
 
-// String prints the id as logs and management show it.
+// Base64 is the id as operators name it: the branch, the global id and the format, little-endian, in base64.
+func (x Xid) Base64() string {
+	b := append([]byte(x.Branch), x.Global...)
+	return base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint32(b, uint32(x.Format)))
+}
+
+// String is the id as Artemis prints it, which begins with a number that is of no use to anybody.
 func (x Xid) String() string {
-	return fmt.Sprintf("XidImpl (bq:%x formatID:%d gtxid:%x)", x.Branch, x.Format, x.Global)
+	dots := func(s string) string {
+		parts := make([]string, len(s))
+		for i := range s {
+			parts[i] = strconv.Itoa(int(int8(s[i])))
+		}
+		return strings.Join(parts, ".")
+	}
+	h := fnv.New32a()
+	h.Write([]byte(x.Branch + x.Global))
+	return fmt.Sprintf("XidImpl (%d bq:%s formatID:%d gtxid:%s base64:%s", h.Sum32()&0x7fffffff, dots(x.Branch), x.Format, dots(x.Global), x.Base64())
 }

@@ -173,6 +173,7 @@ func TestGate(t *testing.T) {
 	}
 	// The replica is lost: nobody is told until the policy says so.
 	j.Detach()
+	j.Confirm(m3) // came too late
 	m4 := post(t, j, r, 4)
 	if err := j.Flush(); err != nil {
 		t.Fatal(err)

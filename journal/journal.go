@@ -86,6 +86,7 @@ type Journal struct {
 	written   Mark
 	confirmed Mark
 	gated     bool
+	lost      bool // the tap: what it confirms now comes too late
 	dead      bool // tell nobody any more
 	calls     []waiter
 	telling   atomic.Int32

@@ -17,6 +17,8 @@ func (s *Store) setTap(t broker.Tap, gate bool) {
 	s.tapped.Store(t != nil)
 	if gate {
 		s.messages.gate()
+	} else {
+		s.messages.lose()
 	}
 	s.messages.mu.Unlock()
 }

@@ -18,14 +18,18 @@ func (j *Journal) Attach(t Tap) {
 // gate holds waiters for confirmation from here on. Called with mu held.
 func (j *Journal) gate() {
 	j.cmu.Lock()
-	j.gated, j.confirmed = true, max(j.confirmed, j.mark)
+	j.gated, j.lost, j.confirmed = true, false, max(j.confirmed, j.mark)
 	j.cmu.Unlock()
 }
 
 // Confirm tells that the tap's other end has everything up to m. Waiters that were held for it are told on the caller's
-// goroutine, or on the one that is telling already.
+// goroutine, or on the one that is telling already. A confirmation that comes after Detach decides nothing.
 func (j *Journal) Confirm(m Mark) {
 	j.cmu.Lock()
+	if j.lost {
+		j.cmu.Unlock()
+		return
+	}
 	j.confirmed = max(j.confirmed, m)
 	j.cmu.Unlock()
 	j.complete()
@@ -36,6 +40,14 @@ func (j *Journal) Detach() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.tap = nil
+	j.lose()
+}
+
+// lose makes later confirmations void. Called with mu held.
+func (j *Journal) lose() {
+	j.cmu.Lock()
+	j.lost = true
+	j.cmu.Unlock()
 }
 
 // Release tells all waiters that are locally durable, and from now on every waiter without confirmation. It does nothing

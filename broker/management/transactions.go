@@ -1,36 +1,13 @@
 package management
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"sort"
 	"strings"
 
 	"github.com/saranga-mq/saranga/broker"
 	"github.com/saranga-mq/saranga/broker/message"
 )
-
-// xidBase64 is a branch's id as operations name it: the branch, the global id and the format, little-endian, in base64.
-func xidBase64(x broker.Xid) string {
-	b := append([]byte(x.Branch), x.Global...)
-	return base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint32(b, uint32(x.Format)))
-}
-
-// xidText is a branch's id as Artemis prints it.
-func xidText(x broker.Xid) string {
-	dots := func(s string) string {
-		parts := make([]string, len(s))
-		for i := range s {
-			parts[i] = fmt.Sprint(int8(s[i]))
-		}
-		return strings.Join(parts, ".")
-	}
-	h := fnv.New32a()
-	h.Write([]byte(x.Branch + x.Global))
-	return fmt.Sprintf("XidImpl (%d bq:%s formatID:%d gtxid:%s base64:%s", h.Sum32()&0x7fffffff, dots(x.Branch), x.Format, dots(x.Global), xidBase64(x))
-}
 
 func (g *Registry) prepared() []broker.PreparedBranch {
 	list := g.b.Prepared()
@@ -71,14 +48,14 @@ func defineTransactions(d *definition[*Registry]) {
 	d.op("listPreparedTransactions()", Strings, Info, "Prepared transactions, oldest first.", func(g *Registry, _ *Call) (any, error) {
 		out := []string{}
 		for _, p := range g.prepared() {
-			out = append(out, shortDate(p.Created)+" base64: "+xidBase64(p.Xid)+" "+xidText(p.Xid))
+			out = append(out, shortDate(p.Created)+" base64: "+p.Xid.Base64()+" "+p.Xid.String())
 		}
 		return out, nil
 	})
 	d.op("listPreparedTransactionDetailsAsJSON()", String, Info, "Prepared transactions with their messages, as JSON.", func(g *Registry, _ *Call) (any, error) {
 		out := []Object{}
 		for _, p := range g.prepared() {
-			out = append(out, Object{{"creation_time", shortDate(p.Created)}, {"xid_as_base64", xidBase64(p.Xid)}, {"xid_format_id", p.Xid.Format}, {"xid_global_txid", p.Xid.Global},
+			out = append(out, Object{{"creation_time", shortDate(p.Created)}, {"xid_as_base64", p.Xid.Base64()}, {"xid_format_id", p.Xid.Format}, {"xid_global_txid", p.Xid.Global},
 				{"xid_branch_qual", p.Xid.Branch}, {"tx_related_messages", g.preparedMessages(p.Xid)}})
 		}
 		return JSON(out), nil
@@ -91,7 +68,7 @@ func defineTransactions(d *definition[*Registry]) {
 			b.WriteString("<p>No entry.</p>")
 		}
 		for _, p := range list {
-			fmt.Fprintf(&b, `<table border="1"><tr><th>creation_time</th><td>%s</td><th>xid_as_base_64</th><td colspan="3">%s</td></tr>`, html(shortDate(p.Created)), html(xidBase64(p.Xid)))
+			fmt.Fprintf(&b, `<table border="1"><tr><th>creation_time</th><td>%s</td><th>xid_as_base_64</th><td colspan="3">%s</td></tr>`, html(shortDate(p.Created)), html(p.Xid.Base64()))
 			fmt.Fprintf(&b, `<tr><th>xid_format_id</th><td>%d</td><th>xid_global_txid</th><td>%s</td><th>xid_branch_qual</th><td>%s</td></tr>`, p.Xid.Format, html(p.Xid.Global), html(p.Xid.Branch))
 			b.WriteString(`<tr><th colspan="6">Message List</th></tr><tr><td colspan="6"><table border="1" cellspacing="0" cellpadding="0">`)
 			for _, m := range g.preparedMessages(p.Xid) {
@@ -111,7 +88,7 @@ func defineTransactions(d *definition[*Registry]) {
 			out := []string{}
 			for x, committed := range g.b.Heuristics() {
 				if committed == commit {
-					out = append(out, xidBase64(x))
+					out = append(out, x.Base64())
 				}
 			}
 			sort.Strings(out)
@@ -123,7 +100,7 @@ func defineTransactions(d *definition[*Registry]) {
 	complete := func(name, desc string, commit bool) {
 		d.op(name+"(transactionAsBase64 string)", Bool, Action, desc, func(g *Registry, c *Call) (any, error) {
 			for _, p := range g.b.Prepared() {
-				if xidBase64(p.Xid) == c.text(0) {
+				if p.Xid.Base64() == c.text(0) {
 					return g.b.CompleteHeuristically(g.b.NewWork(), p.Xid, commit)
 				}
 			}

@@ -246,9 +246,13 @@ func (a *actor) ack(k *brokertest.Sink, queue string, got []brokertest.Delivery)
 		u.Acks = append(u.Acks, Copy{queue, nameOf(d)})
 	}
 	a.h.Begin(u)
-	return a.outcome(u, Applied|Undone, func(w *broker.Work, answer broker.Answer) {
+	err := a.outcome(u, Applied|Undone, func(w *broker.Work, answer broker.Answer) {
 		a.Acknowledge(w, k.ID, got[len(got)-1].ID, true, answer)
 	})
+	if err != nil { // an acknowledgement that could not be stored is seen again after a restart, or not
+		a.h.Set(u, Applied|Undone)
+	}
+	return err
 }
 
 func (a *actor) leave(k *brokertest.Sink) {
