@@ -256,25 +256,32 @@ func (s *Session) Release(w *Work, consumer, id int64, failed bool) bool {
 // being counted; considerLast: the first of each consumer counts. What was acknowledged in the transaction returns with
 // its count.
 func (s *Session) Rollback(w *Work, considerLast bool, a Answer) {
-	started := s.started
-	s.setStarted(w, false)
 	tx := s.tx
 	if tx != nil && tx.xid != nil {
 		tx = nil // a branch is rolled back by its own request
+	} else {
+		s.tx = nil
 	}
+	s.rollback(w, tx, considerLast)
+	if a.Kind != 0 || a.Call != nil {
+		s.DoneStored(w, a)
+	}
+}
+
+// rollback rolls back tx, unless it is nil, and lets everything return that the session was given and did not acknowledge:
+// its client has dropped that. The dead letters among it are on their way when it returns.
+func (s *Session) rollback(w *Work, tx *Tx, considerLast bool) {
+	started := s.started
+	s.setStarted(w, false)
 	back := s.takeBack(considerLast)
 	if tx != nil {
-		s.tx = nil
 		tx.rollback(w, back, Answer{})
 	} else {
 		cancelAll(w, back)
 	}
-	w.settle() // dead letters are on their way before the answer
+	w.settle()
 	if started {
 		s.setStarted(w, true)
-	}
-	if a.Kind != 0 || a.Call != nil {
-		s.DoneStored(w, a)
 	}
 }
 

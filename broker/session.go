@@ -133,6 +133,8 @@ type SessionOptions struct {
 	PreAcknowledge  bool
 	XA              bool
 	DefaultAddress  string
+	// CloseRemotely closes the session, from any goroutine and perhaps only soon, telling the client. Nil: it cannot.
+	CloseRemotely func()
 }
 
 // A Session is what a client works in. Its methods are called by one goroutine at a time, in the order of the client's
@@ -143,11 +145,7 @@ type Session struct {
 	SessionOptions
 	Created int64
 	// MayBlock tells that the caller is on a goroutine where waiting for the disk is allowed.
-	MayBlock bool
-	// CloseRemotely closes the session from any goroutine, telling the client: the protocol sets it before the session is
-	// used. Nil: it cannot.
-	CloseRemotely func()
-
+	MayBlock   bool
 	consumers  map[int64]*Consumer
 	producers  []*Producer
 	metadata   map[string]string

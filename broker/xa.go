@@ -297,6 +297,9 @@ func (s *Session) XACommit(w *Work, x Xid, onePhase bool, a Answer) *XAError {
 func (s *Session) XARollback(w *Work, x Xid, a Answer) *XAError {
 	tx, err := s.finishing(x, "rollback")
 	if err != nil {
+		if err.Code == XAErrNotKnown {
+			s.rollback(w, nil, false) // it may have timed out
+		}
 		return err
 	}
 	if !tx.claim() {
@@ -314,13 +317,7 @@ func (s *Session) XARollback(w *Work, x Xid, a Answer) *XAError {
 		tx.stored = false
 	}
 	s.b.removeBranch(tx)
-	started := s.started
-	s.setStarted(w, false)
-	tx.rollback(w, s.takeBack(false), Answer{})
-	w.settle()
-	if started {
-		s.setStarted(w, true)
-	}
+	s.rollback(w, tx, false)
 	s.DoneStored(w, a)
 	return nil
 }

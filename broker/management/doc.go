@@ -18,7 +18,8 @@
 // A message to the management address names a resource (_AMQ_ResourceName) and either an attribute (_AMQ_Attribute) or an
 // operation (_AMQ_OperationName); its body is a nullable SimpleString, the JSON array of parameters. The reply goes to the
 // address in JMSReplyTo: a text message, not durable, priority 0, whose body is a nullable SimpleString, a JSON array with
-// the one result (null for nothing), and _AMQ_OperationSucceeded. See Handle.
+// the one result (null for nothing), and _AMQ_OperationSucceeded. See Handle. Messages that browse shows are in it as Java
+// clients read them: serialized objects in base64 (see compositeData).
 //
 // # Notifications
 //

@@ -104,6 +104,9 @@ func (g *Registry) handle(s *broker.Session, m *message.Message) (*message.Build
 	if err != nil {
 		result = err.Error()
 	}
+	if page, ok := result.([]compositeData); ok {
+		result = compositesJSON(page)
+	}
 	reply.Set(PropSucceeded, err == nil)
 	if result == nil {
 		reply.Body = []byte{0}

@@ -2,6 +2,7 @@ package management
 
 import (
 	"fmt"
+	"math"
 	"sort"
 	"strings"
 	"unicode/utf16"
@@ -22,10 +23,16 @@ func propertyValue(v buf.Value, limit int) any {
 		return byteArray(v.Bytes(), limit)
 	case buf.TypeFloat:
 		f, _ := v.Float64()
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return notFinite(f)
+		}
 		return float32(f)
 	case buf.TypeDouble:
 		f, _ := v.Float64()
-		return finite(f)
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return notFinite(f)
+		}
+		return f
 	case buf.TypeChar:
 		u, _ := v.Char()
 		return string(utf16.Decode([]uint16{u}))
@@ -34,6 +41,23 @@ func propertyValue(v buf.Value, limit int) any {
 		return n
 	}
 	return nil
+}
+
+// notFinite is a floating-point value that JSON cannot express, for which null stands.
+type notFinite float64
+
+// MarshalJSON implements json.Marshaler.
+func (notFinite) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+// String is how Java writes the value.
+func (f notFinite) String() string {
+	switch {
+	case math.IsInf(float64(f), 1):
+		return "Infinity"
+	case math.IsInf(float64(f), -1):
+		return "-Infinity"
+	}
+	return "NaN"
 }
 
 // cut shortens a text to so many characters and says how many are missing.
@@ -78,7 +102,7 @@ func flat(m *message.Message, limit int) map[string]any {
 }
 
 // composite is a message as browse shows it: properties by type, and the beginning of the body.
-func composite(m *message.Message, deliveries int32, limit int) map[string]any {
+func composite(m *message.Message, deliveries int32, limit int) compositeData {
 	byType := map[string]map[string]any{}
 	var texts []string
 	props := m.Properties()
@@ -93,7 +117,7 @@ func composite(m *message.Message, deliveries int32, limit int) map[string]any {
 		texts = append(texts, name+"="+javaText(value))
 	}
 	sort.Strings(texts)
-	out := map[string]any{
+	out := compositeData{
 		"address": m.Address(), "messageID": fmt.Sprint(m.ID()), "userID": m.UserIDText(), "type": int(m.Type()), "durable": m.IsDurable(),
 		"expiration": m.Expiration(), "priority": int(m.Priority()), "redelivered": deliveries > 0, "timestamp": m.Timestamp(),
 		"largeMessage": m.IsLarge(), "persistentSize": m.PersistentSize(), "protocol": "CORE",
@@ -110,11 +134,17 @@ func composite(m *message.Message, deliveries int32, limit int) map[string]any {
 		}
 	}
 	switch {
+	case m.IsLarge() && m.Type() == message.Text:
+		out["text"] = "[large message]"
 	case m.IsLarge():
 		out["BodyPreview"] = []int{}
+	case m.Type() == message.Text && m.HasProperty(message.PropCompressed):
+		out["text"] = "[compressed]"
 	case m.Type() == message.Text:
-		text, _ := m.TextBody()
-		out["text"] = cut(text, limit)
+		out["text"] = nil
+		if text, ok := m.TextBody(); ok {
+			out["text"] = cut(text, limit)
+		}
 	default:
 		out["BodyPreview"] = byteArray(m.Body(), limit)
 	}

@@ -254,7 +254,7 @@ func bindingText(q *broker.Queue) string {
 }
 
 func (x queue) browse(page, size int, text string) (any, error) {
-	out := []any{}
+	out := []compositeData{}
 	if page < 1 || size < 1 {
 		return out, nil
 	}

@@ -182,7 +182,6 @@ func (b *bench) work(p *peers.Process, kill bool, least, most time.Duration) {
 	if b.java != nil {
 		b.java.stop(b)
 	}
-	b.keep()
 	b.resend = load.Wait()
 	if s := b.history.Surprises(); len(s) > 0 {
 		b.fail("clients met errors before the end:\n%s\noutput of the broker:\n%s", strings.Join(s, "\n"), p.Tail())
@@ -296,7 +295,12 @@ func (b *bench) finish(p *peers.Process) {
 			b.fail("address %s counts %s bytes when it is empty", a.Name, size.Text())
 		}
 	}
+	if b.java != nil {
+		if b.java.units == 0 {
+			b.fail("the JMS clients did nothing")
+		}
+		b.t.Logf("%d of the units are of JMS clients", b.java.units)
+	}
 	b.t.Logf("seed %d: %d lives, %d units of work, %d outcomes written down, %d deliveries, %d messages and %d branches in doubt found again; slowest start of Saranga %v",
 		b.seed, b.round, b.counts.units, b.counts.answered, b.counts.deliveries, b.counts.seen, b.counts.branches, b.slowest.Round(time.Millisecond))
 }
-

@@ -28,7 +28,9 @@ const (
 	checkProperty = "crashCheck"
 )
 
-func messageID(sender string, n int, flags string) string { return fmt.Sprintf("%s-%d-%s", sender, n, flags) }
+func messageID(sender string, n int, flags string) string {
+	return fmt.Sprintf("%s-%d-%s", sender, n, flags)
+}
 
 func flags(id string) string { return id[strings.LastIndexByte(id, '-')+1:] }
 

@@ -34,7 +34,9 @@ func (f *fakeTap) Appended(m broker.Mark, ops []broker.Op) {
 	}
 }
 
-func (f *fakeTap) Binding(m broker.Mark, op broker.BindingOp) { f.note(m, fmt.Sprint("binding ", op.Kind)) }
+func (f *fakeTap) Binding(m broker.Mark, op broker.BindingOp) {
+	f.note(m, fmt.Sprint("binding ", op.Kind))
+}
 
 func (f *fakeTap) Body(m broker.Mark, op broker.BodyOp) {
 	switch {

@@ -870,12 +870,12 @@ func coreRecreate(t *testing.T, b *coreBroker) {
 	w.must(m.Ack())
 	w.must(w.s.AddMetadata(w.ctx, "k", "v"))
 	relay.cut()
-	again := w.expect(c, "a")
+	w.expect(c, "a")
 	if err := m.Ack(); !errors.Is(err, client.ErrRedelivered) {
 		t.Errorf("ack of a message of the lost session: %v", err)
 	}
 	wantCode(t, w.s.Commit(w.ctx), core.TransactionRolledBack)
-	again = w.expect(c, "a")
+	again := w.expect(c, "a")
 	w.must(again.Ack())
 	w.send("b")
 	w.must(w.s.Commit(w.ctx))

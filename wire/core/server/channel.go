@@ -317,6 +317,45 @@ func (ch *channel) detach() {
 	w.Flush()
 }
 
+// closeRemotely closes the session by an operator's decision, soon. Its consumers are told; what else comes on the channel is
+// dropped, as in Artemis: the protocol has no word for it.
+func (ch *channel) closeRemotely() {
+	ch.s.mu.Lock()
+	defer ch.s.mu.Unlock()
+	if !ch.s.stopped {
+		ch.s.ends.Go(ch.closeNow)
+	}
+}
+
+// closeNow does it while nobody else works for the session.
+func (ch *channel) closeNow() {
+	c := ch.conn.Load()
+	c.control.waitIdle() // which may not have made the session known yet
+	for c.life.Lock(); ch.conn.Load() != c; c.life.Lock() {
+		c.life.Unlock()
+		c = ch.conn.Load()
+	}
+	defer c.life.Unlock()
+	c.handling.Lock()
+	defer c.handling.Unlock()
+	ch.waitIdle()
+	if ch.sess.Closed() {
+		return
+	}
+	w := ch.s.b.NewWork()
+	consumers := ch.sess.Consumers()
+	ch.sess.Close(w, true)
+	ch.endStreams()
+	ch.s.unregister(ch)
+	c.mu.Lock()
+	delete(c.channels, ch.id)
+	c.mu.Unlock()
+	for _, k := range consumers {
+		ch.send(w, &core.DisconnectConsumer{ConsumerID: k.ID})
+	}
+	w.Flush()
+}
+
 // giveUp makes the channel one that cannot be reattached: its client has been silent for too long.
 func (ch *channel) giveUp() {
 	ch.mu.Lock()

@@ -397,3 +397,21 @@ func TestKilled(t *testing.T) {
 		t.Error("reattached")
 	}
 }
+
+// TestClosedByOperator: of a session that an operator closes the consumers are told, and other sessions go on.
+func TestClosedByOperator(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	w.CreateAnycast("q")
+	p := w.client()
+	p.sendTexts("q", "a")
+	p.attach(4, "q", -1)
+	p.messages(1, "a")
+	w.Session(p.name).CloseRemotely()
+	is(t, p.next(), &core.DisconnectConsumer{ConsumerID: 4})
+	w.Until("the session to end", func() bool { return w.Session(p.name) == nil })
+	p.do(&core.Send{Message: text("q", "lost", nil)})
+	p.open(core.CreateSession{Name: "other", ChannelID: 11, AutoCommitSends: true, AutoCommitAcks: true, ConfirmationWindowSize: -1})
+	p.attach(0, "q", -1)
+	p.messages(2, "a")
+	p.quiet()
+}

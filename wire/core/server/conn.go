@@ -49,6 +49,8 @@ type conn struct {
 	lastAlive int64
 	lastRead  int64
 
+	handling sync.Mutex // held while the reader handles frames
+
 	// life is held while the connection is detached, gives a session away, or ends. It comes before all other locks.
 	life sync.Mutex
 
@@ -95,6 +97,8 @@ func (c *conn) Flush() {
 
 // Handle implements transport.Handler.
 func (c *conn) Handle(tc *transport.Conn, data []byte) (int, error) {
+	c.handling.Lock()
+	defer c.handling.Unlock()
 	c.w.Begin()
 	rest := data
 	for len(rest) > 0 && !tc.Paused() {
@@ -129,6 +133,8 @@ func (c *conn) Body(_ *transport.Conn, n int) ([]byte, error) {
 
 // Filled implements transport.BodyHandler.
 func (c *conn) Filled(*transport.Conn) error {
+	c.handling.Lock()
+	defer c.handling.Unlock()
 	c.w.Begin()
 	f, _, need, err := core.Split(c.big, c.s.o.MaxFrame)
 	if err != nil || need > 0 {
@@ -426,14 +432,14 @@ func (c *conn) createSession(p *core.CreateSession) {
 		return
 	}
 	ch := &channel{id: p.ChannelID, s: c.s, window: p.ConfirmationWindowSize, minLarge: int(max(p.MinLargeMessageSize, 1024)), confirmations: core.NewConfirmations(p.ConfirmationWindowSize, c.s.o.ResendCache)}
+	ch.conn.Store(c)
 	sess, err := c.bc.NewSession(broker.SessionOptions{Name: p.Name, Principal: who, Client: ch, AutoCommitSends: p.AutoCommitSends, AutoCommitAcks: p.AutoCommitAcks,
-		PreAcknowledge: p.PreAcknowledge, XA: p.XA, DefaultAddress: p.DefaultAddress.V})
+		PreAcknowledge: p.PreAcknowledge, XA: p.XA, DefaultAddress: p.DefaultAddress.V, CloseRemotely: ch.closeRemotely})
 	if err != nil {
 		e := broker.AsError(err)
 		c.exception(core.Code(e.Code), e.Text)
 		return
 	}
-	ch.conn.Store(c)
 	ch.sess = sess
 	c.mu.Lock()
 	c.channels[ch.id] = ch

@@ -314,6 +314,17 @@ func (ch *channel) abortStreams(k *broker.Consumer) {
 	}
 }
 
+// withoutStreams ends the streams of the channel and does something before others can begin.
+func (ch *channel) withoutStreams(w *broker.Work, do func()) {
+	started := ch.sess.Started()
+	ch.sess.Stop(w)
+	ch.abortStreams(nil)
+	do()
+	if started {
+		ch.sess.Start(w)
+	}
+}
+
 // endStreams is abortStreams for good.
 func (ch *channel) endStreams() {
 	ch.streamMu.Lock()

@@ -101,13 +101,7 @@ func (ch *channel) request(w *broker.Work, f *core.Frame, p core.Packet) {
 		}
 		s.Commit(w, a)
 	case *core.Rollback:
-		started := s.Started()
-		s.Stop(w) // so that the end of a stream does not begin another
-		ch.abortStreams(nil)
-		s.Rollback(w, p.ConsiderLastMessageAsDelivered, null)
-		if started {
-			s.Start(w)
-		}
+		ch.withoutStreams(w, func() { s.Rollback(w, p.ConsiderLastMessageAsDelivered, null) })
 	case *core.AddMetadata:
 		err := s.SetMetadata(p.Key, p.Data, p.Form == core.TypeUniqueAddMetadata)
 		if p.Form == core.TypeAddMetadata || p.RequiresConfirmation {

@@ -14,7 +14,8 @@
 // a confirmation window keeps copies of what it sent, is kept for the connection's TTL when the connection breaks, and can
 // be moved to another one (REATTACH_SESSION).
 //
-// Locks, in this order: Session.mu and Queue.mu of the broker, channel.mu, the output's, conn.stallMu. channel.streamMu is a leaf.
+// Locks, in this order: conn.life, conn.handling, Session.mu and Queue.mu of the broker, channel.mu, conn.mu, the output's,
+// conn.stallMu and channel.streamMu. channel.streamMu is a leaf.
 //
 // Source: core-protocol sections 1, 4 and 6.
 package server

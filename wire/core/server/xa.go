@@ -73,8 +73,7 @@ func (ch *channel) xaBranch(w *broker.Work, p *core.XA, ok broker.Answer) {
 			return
 		}
 	case core.TypeXARollback:
-		ch.abortStreams(nil)
-		if err = s.XARollback(w, x, ok); err == nil {
+		if ch.withoutStreams(w, func() { err = s.XARollback(w, x, ok) }); err == nil {
 			return
 		}
 	}

@@ -1,6 +1,0 @@
-package crash
-
-type javaLoad struct{}
-
-func (*javaLoad) start(any) {}
-func (*javaLoad) stop(any)  {}
