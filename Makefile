@@ -3,7 +3,7 @@
 # make test       everything that a change has to pass, within 25 minutes on two cores
 # make lint       formatting, vet, staticcheck, licences, import graph
 # make soak       the long tier of the suites, at most 90 minutes; adds an entry to docs/soak.md
-# make bench      Saranga and Artemis side by side, at most 40 minutes; see docs/bench
+# make bench      Saranga and Artemis side by side, at most 40 minutes; see docs/benchmarks.md
 # make record     the recordings of real Artemis that the suites compare with
 # make fuzz       every fuzz target, FUZZ_SECONDS in all
 # make licenses   THIRD_PARTY_LICENSES

@@ -70,6 +70,30 @@ type AddressInfo struct {
 	Diverts      []string
 }
 
+// QueuesBound returns the names of the queues bound to an address or, if it has wildcards, to those that match it.
+func (b *Broker) QueuesBound(address string) (names []string) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	add := func(a *Address) {
+		for _, x := range a.bindings {
+			if q, ok := x.(*Queue); ok {
+				names = append(names, q.cfg.Name)
+			}
+		}
+	}
+	if a := b.addresses[address]; a != nil {
+		add(a)
+	}
+	if b.isWild(address) {
+		for name, a := range b.addresses {
+			if name != address && b.matchesWild(address, name) {
+				add(a)
+			}
+		}
+	}
+	return names
+}
+
 // Info returns what can be asked about the address.
 func (b *Broker) Info(a *Address) AddressInfo {
 	b.mu.RLock()

@@ -196,6 +196,16 @@ func (b *bench) work(p *peers.Process, kill bool, least, most time.Duration) {
 	b.counts.deliveries += deliveries
 }
 
+// compactFiles has the journals rewritten by the command of Saranga, while no broker runs.
+func (b *bench) compactFiles() {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, b.saranga.Binary, "data", "compact", "--instance", b.instance.Dir).CombinedOutput(); err != nil {
+		b.fail("data compact: %v\n%s", err, out)
+	}
+}
+
 // printFiles has the data files printed by a broker that does not run.
 func (b *bench) printFiles(broker peers.Broker) {
 	b.t.Helper()

@@ -170,6 +170,9 @@ func (w *worker) message(kind string) (Address, string, *message.Builder, bool) 
 	case 0:
 		kind += "S"
 		at = time.Now().UnixMilli() + w.rnd.Int64N(3000)
+		if w.rnd.IntN(3) == 0 {
+			at += 15_000 // still scheduled when the next broker starts
+		}
 	case 1:
 		kind += "G"
 	}

@@ -20,12 +20,15 @@ func TestSwap(t *testing.T) {
 		if broker.Name() == b.artemis.Name() {
 			least = 2 * time.Second // a JVM needs some time before it does much
 		}
-		kill := i%2 == 0
+		kill, compact := i < 2, i == 2
 		if *swaps > 2 {
-			kill = b.rnd.IntN(2) == 0
+			kill, compact = b.rnd.IntN(2) == 0, b.rnd.IntN(2) == 0
 		}
 		b.work(p, kill, least, 2*least)
-		t.Logf("%s, %d units, killed: %v", broker.Name(), len(b.last.Units), kill)
+		t.Logf("%s, %d units, killed: %v, compacted: %v", broker.Name(), len(b.last.Units), kill, compact)
+		if compact && broker.Name() == b.saranga.Name() {
+			b.compactFiles()
+		}
 		if broker.Name() == b.saranga.Name() {
 			broker = b.artemis
 		} else {

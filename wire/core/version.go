@@ -21,8 +21,11 @@ func (v Version) BeforeAddressChange() bool { return v > 0 && v < 129 }
 // BeforeAsyncResponseChange: no correlation ids (below 2.7.0).
 func (v Version) BeforeAsyncResponseChange() bool { return v > 0 && v < 130 }
 
-// ConsumerPriority: CREATECONSUMER has a priority, binding queries take an FQQN.
+// ConsumerPriority: CREATECONSUMER has a priority.
 func (v Version) ConsumerPriority() bool { return v >= 130 }
+
+// NewFQQN: a binding query of address::queue is answered with bare queue names.
+func (v Version) NewFQQN() bool { return v >= 130 }
 
 // ClientID: CREATESESSION_V2 and connection routing.
 func (v Version) ClientID() bool { return v >= 131 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"strings"
+
 	"github.com/saranga-mq/saranga/broker"
 	"github.com/saranga-mq/saranga/broker/config"
 	"github.com/saranga-mq/saranga/broker/message"
@@ -40,15 +42,15 @@ func (ch *channel) queueQuery(name string) (*core.QueueQueryResponse, error) {
 		}
 		return r, nil
 	}
-	s := b.SettingsFor(bare)
-	if bare == b.Options().ManagementAddress {
-		r := response(b.DefaultQueue(bare, bare), s)
+	address, queue, ok := strings.Cut(bare, "::")
+	if !ok {
+		queue = address
+	}
+	r := response(b.DefaultQueue(address, queue), b.SettingsFor(address))
+	if queue == b.Options().ManagementAddress {
 		r.Exists, r.MessageCount, r.ConsumerCount = true, -1, -1
 		return r, nil
 	}
-	cfg := b.DefaultQueue(bare, bare)
-	r := response(cfg, s)
-	r.Address, r.Name = buf.Of(name), buf.Of(name)
 	r.LastValueKey, r.GroupFirstKey = buf.Null[string]{}, buf.Null[string]{}
 	r.ConfigurationManaged = buf.Of(false)
 	return r, nil
@@ -82,13 +84,9 @@ func response(cfg broker.QueueConfig, s *config.AddressSettings) *core.QueueQuer
 // bindingQuery answers SESS_BINDINGQUERY.
 func (ch *channel) bindingQuery(name string) (*core.BindingQueryResponse, error) {
 	b := ch.s.b
-	bare, _ := ch.conn.Load().strip(name)
-	for i := 0; i+1 < len(bare); i++ {
-		if bare[i] == ':' && bare[i+1] == ':' {
-			bare = bare[:i]
-			break
-		}
-	}
+	c := ch.conn.Load()
+	bare, _ := c.strip(name)
+	bare, _, isFQQN := strings.Cut(bare, "::")
 	s := b.SettingsFor(bare)
 	r := &core.BindingQueryResponse{
 		AutoCreateQueues: s.AutoCreateQueues, AutoCreateAddresses: s.AutoCreateAddresses,
@@ -101,13 +99,18 @@ func (ch *channel) bindingQuery(name string) (*core.BindingQueryResponse, error)
 		r.Exists, r.SupportsMulticast, r.SupportsAnycast = true, true, true
 		return r, nil
 	}
+	r.QueueNames = b.QueuesBound(bare)
+	if isFQQN && !c.v().NewFQQN() {
+		for i, queue := range r.QueueNames {
+			r.QueueNames[i] = bare + "::" + queue
+		}
+	}
 	a := b.Address(bare)
 	if a == nil {
 		return r, nil
 	}
 	info := b.Info(a)
 	r.Exists = true
-	r.QueueNames = info.Queues
 	r.SupportsMulticast = info.RoutingTypes&broker.MulticastSet != 0
 	r.SupportsAnycast = info.RoutingTypes&broker.AnycastSet != 0
 	return r, nil

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/saranga-mq/saranga/broker"
@@ -422,4 +423,115 @@ func TestXA(t *testing.T) {
 		t.Errorf("end: %+v", r)
 	}
 	is(t, other.ask(&core.XA{Op: core.TypeXAPrepare, Xid: id("lost")}), exception(999, "Can't commit as a Failover happened during the operation"))
+}
+
+func TestQueries(t *testing.T) {
+	w := newWorld(t, map[string]string{"anycastPrefix": "queue://", "multicastPrefix": "topic://"}, nil)
+	for _, name := range []string{"news.a", "news.b.c", "other"} {
+		w.CreateAnycast(name)
+	}
+	for _, c := range []struct {
+		v      core.Version
+		ask    string
+		exists bool
+		queues []string
+	}{
+		{136, "news.a", true, []string{"news.a"}},
+		{136, "queue://news.a", true, []string{"news.a"}},
+		{136, "news.a::whatever", true, []string{"news.a"}},
+		{129, "news.a::whatever", true, []string{"news.a::news.a"}},
+		{136, "news.#", false, []string{"news.a", "news.b.c"}},
+		{136, "news.*", false, []string{"news.a"}},
+		{136, "none", false, nil},
+		{136, "activemq.management", true, nil},
+		{136, "activemq.notifications", true, nil},
+	} {
+		p := w.connect(c.v).open(core.CreateSession{ConfirmationWindowSize: -1})
+		r, ok := p.ask(&core.BindingQuery{Address: c.ask}).(*core.BindingQueryResponse)
+		if !ok {
+			t.Fatalf("%+v", r)
+		}
+		slices.Sort(r.QueueNames)
+		if r.Exists != c.exists || !slices.Equal(r.QueueNames, c.queues) {
+			t.Errorf("version %d: binding query %s: %t %v, want %t %v", c.v, c.ask, r.Exists, r.QueueNames, c.exists, c.queues)
+		}
+	}
+	for _, c := range []struct {
+		v             core.Version
+		ask           string
+		exists        bool
+		address, name string
+		messages      int64
+	}{
+		{136, "news.a", true, "news.a", "news.a", 0},
+		{136, "news.a::news.a", true, "news.a", "news.a", 0},
+		{136, "queue://news.a", true, "news.a", "news.a", 0},
+		{122, "news.a", true, "jms.queue.news.a", "news.a", 0},
+		{136, "none", false, "none", "none", 0},
+		{136, "x::none", false, "x", "none", 0},
+		{136, "activemq.management", true, "activemq.management", "activemq.management", -1},
+	} {
+		p := w.connect(c.v).open(core.CreateSession{ConfirmationWindowSize: -1})
+		r, ok := p.ask(&core.QueueQuery{Name: c.ask}).(*core.QueueQueryResponse)
+		if !ok || r.Exists != c.exists || r.Address != buf.Of(c.address) || r.Name != buf.Of(c.name) || r.MessageCount != c.messages {
+			t.Errorf("version %d: queue query %s: %+v", c.v, c.ask, r)
+		}
+	}
+}
+
+// TestPrefixes: the acceptor's prefixes are taken off everywhere and decide the routing type.
+func TestPrefixes(t *testing.T) {
+	w := newWorld(t, map[string]string{"anycastPrefix": "queue://", "multicastPrefix": "topic://"}, nil)
+	p := w.client()
+	p.sendTexts("queue://a", "x")
+	p.sendTexts("topic://b", "y")
+	if w.Queue("a") == nil || w.Queue("a").MessageCount() != 1 || w.Address("b") == nil || w.Queue("b") != nil {
+		t.Error("the addresses were not created by their prefixes")
+	}
+	p.attach(0, "queue://a", -1)
+	p.messages(1, "x")
+	is(t, p.ask(&core.CreateQueueV2{CreateQueue: core.CreateQueue{Address: "topic://b", Name: "q", RequiresResponse: true}, RoutingType: core.RoutingUnset, MaxConsumers: -1}), null())
+	if got := w.Queue("q").Config().Routing; got != message.Multicast {
+		t.Errorf("routing type %v", got)
+	}
+	credits := &core.Credits{Form: core.TypeRequestCredits, Credits: 7, Address: "topic://b"}
+	is(t, p.ask(credits), &core.Credits{Form: core.TypeCredits, Credits: 7, Address: "topic://b"})
+	is(t, p.ask(&core.ConsumerClose{}), null())
+	is(t, p.ask(&core.DeleteQueue{Name: "queue://a"}), null())
+}
+
+// TestQueueName: names are not normalised, and one on a qualified name is taken apart.
+func TestQueueNames(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	p := w.client()
+	create := func(address, name string) core.Packet {
+		return &core.CreateQueueV2{CreateQueue: core.CreateQueue{Address: address, Name: name, Durable: true, RequiresResponse: true}, RoutingType: core.RoutingMulticast, MaxConsumers: -1}
+	}
+	for _, c := range []struct{ address, name, queue, on string }{
+		{"t", `cid1.dur\.sub`, `cid1.dur\.sub`, "t"},
+		{"t", "nonDurable.cid1.sub", "nonDurable.cid1.sub", "t"},
+		{"other", "u::q", "q", "u"},
+	} {
+		is(t, p.ask(create(c.address, c.name)), null())
+		if q := w.Queue(c.queue); q == nil || q.Name() != c.queue || q.Address().Name() != c.on {
+			t.Errorf("%s on %s: %+v", c.name, c.address, q)
+		}
+	}
+	// a message to a qualified name goes to that queue only and keeps the name
+	is(t, p.ask(create("t", "another")), null())
+	is(t, p.ask(&core.Send{Message: text("t::another", "x", nil), RequiresResponse: true, CorrelationID: 3}), nullTo(3))
+	if n, m := w.Queue("another").MessageCount(), w.Queue("nonDurable.cid1.sub").MessageCount(); n != 1 || m != 0 {
+		t.Errorf("%d and %d messages", n, m)
+	}
+	if r, ok := p.ask(&core.CreateConsumer{QueueName: "t::another", RequiresResponse: true}).(*core.QueueQueryResponse); !ok || r.Name != buf.Of("another") {
+		t.Fatalf("%+v", r)
+	}
+	p.do(&core.FlowToken{Credits: -1}, &core.Start{})
+	r, ok := p.next().(*core.Receive)
+	if !ok {
+		t.Fatal("no message")
+	}
+	if m, err := message.ParseCore(r.Message); err != nil || m.Address() != "t::another" {
+		t.Errorf("address %q, %v", m.Address(), err)
+	}
 }
