@@ -24,9 +24,10 @@ func TestSwap(t *testing.T) {
 		if *swaps > 2 {
 			kill, compact = b.rnd.IntN(2) == 0, b.rnd.IntN(2) == 0
 		}
+		compact = compact && broker.Name() == b.saranga.Name()
 		b.work(p, kill, least, 2*least)
 		t.Logf("%s, %d units, killed: %v, compacted: %v", broker.Name(), len(b.last.Units), kill, compact)
-		if compact && broker.Name() == b.saranga.Name() {
+		if compact {
 			b.compactFiles()
 		}
 		if broker.Name() == b.saranga.Name() {

@@ -28,6 +28,7 @@ func suites(o options) []step {
 		test("JMS program, Artemis: the recording is true", "^TestJMS$", "./test/interop", "-broker=artemis"),
 		test("JMS program, Saranga: as recorded", "^TestJMS$", "./test/interop"),
 		test(fmt.Sprintf("kill -9, %d rounds", o.rounds), "^TestKill", "./test/crash", "-soak", "-rounds", fmt.Sprint(o.rounds), "-seed", seed),
+		test("crash at every write point in memory", "^TestCrash", "./test/crash", "-soak"),
 		test(fmt.Sprintf("swaps with Artemis under load, %d", o.swaps), "^TestSwap", "./test/crash", "-soak", "-swaps", fmt.Sprint(o.swaps), "-seed", seed),
 	}
 }
