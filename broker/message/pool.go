@@ -7,7 +7,7 @@ import (
 )
 
 // Sizes of the slab allocator behind a Pool. There are four size classes per doubling, so a buffer wastes less than a
-// fifth of its class on average a tenth; larger buffers than maxPooled come from the garbage-collected heap.
+// fifth of its class, on average a tenth; larger buffers than maxPooled come from the garbage-collected heap.
 const (
 	minClassBits  = 7 // 128 bytes
 	maxClassBits  = 17
