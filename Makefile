@@ -31,7 +31,6 @@ SUITES := $(patsubst %/,./%,$(sort $(dir $(wildcard $(addsuffix /*_test.go,test/
 export SARANGA_BIN := $(CURDIR)/$(BINARY)
 
 FUZZ_SECONDS ?= 60
-FUZZ_LOG := bin/fuzz.log
 
 .PHONY: build
 build:
@@ -68,10 +67,10 @@ soak: build peers
 bench: build peers
 	$(GO) run ./test/bench
 
-# What real Artemis answers to the JMS program, recorded twice and kept if both are the same.
+# What real Artemis answers to the JMS program, recorded twice and kept if both are the same, and what its commands print.
 .PHONY: record
 record: peers
-	$(GO) test -count=1 -timeout 60m -run TestJMS ./test/interop -args -record
+	$(GO) test -count=1 -timeout 60m -run '^(TestJMS|TestCommandLine)$$' ./test/interop -args -record
 
 .PHONY: lint
 lint:
@@ -88,20 +87,10 @@ licenses:
 	$(GO) run ./test/licenses
 
 # Each target gets an equal part of the time, at least 2 seconds. What a target finds is kept in its package's
-# testdata/fuzz and fails go test from then on. The go command sometimes reports the end of its own time as a failure: that,
-# without an input found, is none.
+# testdata/fuzz and fails go test from then on. The output is in var/fuzz.
 .PHONY: fuzz
 fuzz:
-	@mkdir -p bin; targets=$$(grep -roH --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|^\(.*\)/[^/]*:func |\1 |' | sort -u); \
-	n=$$(wc -l <<<"$$targets"); each=$$(( $(FUZZ_SECONDS) / n )); [ $$each -ge 2 ] || each=2; \
-	while read -r package target; do \
-		echo "fuzz $$package $$target for $${each}s"; \
-		if ! $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime "$${each}s" "$$package" </dev/null >$(FUZZ_LOG) 2>&1 && \
-			{ grep -q 'Failing input written' $(FUZZ_LOG) || ! grep -q 'context deadline exceeded' $(FUZZ_LOG); }; then \
-			cat $(FUZZ_LOG); exit 1; \
-		fi; \
-		tail -n 1 $(FUZZ_LOG); \
-	done <<<"$$targets"
+	$(GO) run ./test/soak -only-fuzz $(FUZZ_SECONDS)s -logs var/fuzz
 
 .PHONY: clean
 clean:

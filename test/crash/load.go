@@ -98,13 +98,12 @@ type resend struct {
 
 // startLoad lets clients work. Wait returns when all of them have ended, by ctx or because the broker is gone.
 func startLoad(ctx context.Context, cfg client.Config, h *History, name string, seed uint64, inDoubt []*Unit, resends []resend) *Load {
-	cfg.BlockOnAcknowledge = true
 	cfg.CallTimeout = 20 * time.Second
 	l := &Load{ctx: ctx, cfg: cfg, h: h, name: name, inDoubt: inDoubt, resend: resends}
 	for i, work := range []func(*worker) error{(*worker).send, (*worker).sendAsync, (*worker).consume, (*worker).consumeInPassing, (*worker).transact, (*worker).transact, (*worker).branch} {
 		w := &worker{Load: l, sender: fmt.Sprintf("%s.%d", name, i), rnd: rand.New(rand.NewPCG(seed, uint64(i)))}
 		l.workers.Go(func() {
-			if err := w.run(work); err != nil && ctx.Err() == nil {
+			if err := w.run(true, work); err != nil && ctx.Err() == nil {
 				h.Failed(w.sender, err)
 			}
 		})
@@ -129,8 +128,11 @@ type worker struct {
 	s    *client.Session
 }
 
-func (w *worker) run(work func(*worker) error) error {
-	conn, err := client.Dial(w.ctx, w.cfg)
+// run does work on a connection that waits for the answer to an acknowledgement or does not.
+func (w *worker) run(wait bool, work func(*worker) error) error {
+	cfg := w.cfg
+	cfg.BlockOnAcknowledge = wait
+	conn, err := client.Dial(w.ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -146,6 +148,35 @@ func (w *worker) open(o client.SessionOptions) error {
 	}
 	w.s = s
 	return s.Start(w.ctx)
+}
+
+// openProducer opens a session with a producer for all addresses.
+func (w *worker) openProducer(o client.SessionOptions) (*client.Producer, error) {
+	if err := w.open(o); err != nil {
+		return nil, err
+	}
+	return w.s.NewProducer(w.ctx, "")
+}
+
+// told writes down what an answer makes of a unit. An error is no answer.
+func (w *worker) told(u *Unit, after States, err error) error {
+	if err == nil {
+		w.h.Set(u, after)
+	}
+	return err
+}
+
+// step does something with a unit: during it the unit may be in several states, after it in one.
+func (w *worker) step(u *Unit, during, after States, do func() error) error {
+	w.h.Set(u, during)
+	return w.told(u, after, do())
+}
+
+// once does all of a unit.
+func (w *worker) once(u *Unit, do func() error) error {
+	u.May = Applied | Undone
+	w.h.Begin(u)
+	return w.told(u, Applied, do())
 }
 
 // message makes the next message, for an address that has room. False: the load has ended.
@@ -184,25 +215,22 @@ var autoCommit = client.SessionOptions{AutoCommitSends: true, AutoCommitAcks: tr
 
 // send sends one message after the other, and first those again whose answer the last round did not get.
 func (w *worker) send() error {
-	if err := w.open(autoCommit); err != nil {
-		return err
-	}
-	p, err := w.s.NewProducer(w.ctx, "")
+	p, err := w.openProducer(autoCommit)
 	if err != nil {
 		return err
 	}
 	for _, r := range w.resend {
-		u := &Unit{Name: "resend " + r.id, Sends: r.address.copies(r.id), May: Applied | Undone}
+		u := &Unit{Name: "resend " + r.id, Sends: r.address.copies(r.id), May: Undone}
+		send := func() error { return p.Send(w.ctx, build(r.address.Name, r.id, r.address.routing(), 0)) }
 		if r.stored {
-			u.May = Undone
+			w.h.Begin(u)
+			err = send()
+		} else {
+			err = w.once(u, send)
 		}
-		w.h.Begin(u)
-		if err := p.Send(w.ctx, build(r.address.Name, r.id, r.address.routing(), 0)); err != nil {
+		if err != nil {
 			w.miss(r.address, r.id)
 			return err
-		}
-		if !r.stored {
-			w.h.Set(u, Applied)
 		}
 	}
 	for w.ctx.Err() == nil {
@@ -214,15 +242,13 @@ func (w *worker) send() error {
 		if !ok {
 			return nil
 		}
-		u := &Unit{Name: "send " + id, Sends: a.copies(id), May: Applied | Undone}
-		w.h.Begin(u)
-		if err := p.Send(w.ctx, m); err != nil {
+		err := w.once(&Unit{Name: "send " + id, Sends: a.copies(id)}, func() error { return p.Send(w.ctx, m) })
+		if err != nil {
 			if kind == "D" {
 				w.miss(a, id)
 			}
 			return err
 		}
-		w.h.Set(u, Applied)
 	}
 	return nil
 }
@@ -235,10 +261,7 @@ func (w *worker) miss(a Address, id string) {
 
 // sendAsync keeps many sends under way.
 func (w *worker) sendAsync() error {
-	if err := w.open(autoCommit); err != nil {
-		return err
-	}
-	p, err := w.s.NewProducer(w.ctx, "")
+	p, err := w.openProducer(autoCommit)
 	if err != nil {
 		return err
 	}
@@ -257,9 +280,7 @@ func (w *worker) sendAsync() error {
 		slots <- struct{}{}
 		pending.Add(1)
 		err := p.SendAsync(w.ctx, m, func(err error) {
-			if err == nil {
-				w.h.Set(u, Applied)
-			} else {
+			if w.told(u, Applied, err) != nil {
 				mu.Lock()
 				failed = err
 				mu.Unlock()
@@ -360,24 +381,15 @@ func (w *worker) consume() error {
 }
 
 func (w *worker) ack(how string, copies []Copy, do func() error) error {
-	u := &Unit{Name: how + " ack of " + copies[len(copies)-1].Message, Acks: copies, May: Applied | Undone}
-	w.h.Begin(u)
-	if err := do(); err != nil {
-		return err
-	}
-	w.h.Set(u, Applied)
-	return nil
+	return w.once(&Unit{Name: how + " ack of " + copies[len(copies)-1].Message, Acks: copies}, do)
 }
 
 // consumeInPassing acknowledges without waiting for an answer, so nobody knows what becomes of it.
 func (w *worker) consumeInPassing() error {
-	w.cfg.BlockOnAcknowledge = false
-	conn, err := client.Dial(w.ctx, w.cfg)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	w.conn = conn
+	return w.run(false, (*worker).ackInPassing)
+}
+
+func (w *worker) ackInPassing() error {
 	if err := w.open(autoCommit); err != nil {
 		return err
 	}
@@ -421,38 +433,38 @@ func (w *worker) work(u *Unit, c *client.Consumer, p *client.Producer, queue, ki
 	return nil
 }
 
-// transact commits most of its transactions.
-func (w *worker) transact() error {
-	if err := w.open(client.SessionOptions{}); err != nil {
-		return err
-	}
-	p, err := w.s.NewProducer(w.ctx, "")
-	if err != nil {
-		return err
-	}
+// units does one atomic unit after the other. end calls work, which does the parts of the unit, and decides on the unit.
+func (w *worker) units(p *client.Producer, name, kind string, end func(u *Unit, work func() error) error) error {
 	n := 0
 	return w.consumer(func(c *client.Consumer, queue string) error {
 		n++
-		u := &Unit{Name: fmt.Sprintf("tx %s.%d", w.sender, n), Atomic: true, May: Undone}
+		u := &Unit{Name: fmt.Sprintf("%s %s.%d", name, w.sender, n), Atomic: true, May: Undone}
 		w.h.Begin(u)
-		if err := w.work(u, c, p, queue, ""); err != nil {
+		return end(u, func() error { return w.work(u, c, p, queue, kind) })
+	})
+}
+
+// transact commits most of its transactions.
+func (w *worker) transact() error {
+	p, err := w.openProducer(client.SessionOptions{})
+	if err != nil {
+		return err
+	}
+	return w.units(p, "tx", "", func(u *Unit, work func() error) error {
+		if err := work(); err != nil {
 			return err
 		}
 		if w.rnd.IntN(5) == 0 {
 			return w.s.Rollback(w.ctx, w.rnd.IntN(2) == 0)
 		}
-		w.h.Set(u, Applied|Undone)
-		if err := w.s.Commit(w.ctx); err != nil {
-			return err
-		}
-		w.h.Set(u, Applied)
-		return nil
+		return w.step(u, Applied|Undone, Applied, func() error { return w.s.Commit(w.ctx) })
 	})
 }
 
 // branch works in branches of distributed transactions, after it has ended some of those that are in doubt.
 func (w *worker) branch() error {
-	if err := w.open(client.SessionOptions{XA: true}); err != nil {
+	p, err := w.openProducer(client.SessionOptions{XA: true})
+	if err != nil {
 		return err
 	}
 	for i, u := range w.inDoubt {
@@ -462,20 +474,12 @@ func (w *worker) branch() error {
 			}
 		}
 	}
-	p, err := w.s.NewProducer(w.ctx, "")
-	if err != nil {
-		return err
-	}
-	n := 0
-	return w.consumer(func(c *client.Consumer, queue string) error {
-		n++
-		u := &Unit{Name: fmt.Sprintf("xa %s.%d", w.sender, n), Atomic: true, May: Undone}
-		w.h.Begin(u)
+	return w.units(p, "xa", "X", func(u *Unit, work func() error) error {
 		x := xid(u.Name)
 		if err := w.s.XAStart(w.ctx, x); err != nil {
 			return err
 		}
-		if err := w.work(u, c, p, queue, "X"); err != nil {
+		if err := work(); err != nil {
 			return err
 		}
 		if err := w.s.XAEnd(w.ctx, x, false); err != nil {
@@ -485,18 +489,11 @@ func (w *worker) branch() error {
 		case 0:
 			return w.s.XARollback(w.ctx, x)
 		case 1, 2:
-			w.h.Set(u, Applied|Undone)
-			if err := w.s.XACommit(w.ctx, x, true); err != nil {
-				return err
-			}
-			w.h.Set(u, Applied)
-			return nil
+			return w.step(u, Applied|Undone, Applied, func() error { return w.s.XACommit(w.ctx, x, true) })
 		}
-		w.h.Set(u, InDoubt|Undone)
-		if err := w.s.XAPrepare(w.ctx, x); err != nil {
+		if err := w.step(u, InDoubt|Undone, InDoubt, func() error { return w.s.XAPrepare(w.ctx, x) }); err != nil {
 			return err
 		}
-		w.h.Set(u, InDoubt)
 		if end := w.rnd.IntN(8); end > 0 || w.leave() > mostInDoubt {
 			return w.complete(u, end%2 == 0)
 		}
@@ -513,17 +510,7 @@ func (w *worker) leave() int {
 // complete ends a branch that is in doubt.
 func (w *worker) complete(u *Unit, commit bool) error {
 	if commit {
-		w.h.Set(u, InDoubt|Applied)
-		if err := w.s.XACommit(w.ctx, xid(u.Name), false); err != nil {
-			return err
-		}
-		w.h.Set(u, Applied)
-		return nil
+		return w.step(u, InDoubt|Applied, Applied, func() error { return w.s.XACommit(w.ctx, xid(u.Name), false) })
 	}
-	w.h.Set(u, InDoubt|Undone)
-	if err := w.s.XARollback(w.ctx, xid(u.Name)); err != nil {
-		return err
-	}
-	w.h.Set(u, Undone)
-	return nil
+	return w.step(u, InDoubt|Undone, Undone, func() error { return w.s.XARollback(w.ctx, xid(u.Name)) })
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,11 +135,10 @@ func create(ctx context.Context, program, dir string, o CreateOptions) (Instance
 
 // output runs a command and returns what it printed; the error carries what it complained about.
 func output(cmd *exec.Cmd) (string, error) {
-	var stdout, all bytes.Buffer
-	cmd.Stdout = io.MultiWriter(&stdout, &all)
-	cmd.Stderr = &all
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, all.String())
+		return "", fmt.Errorf("%s: %w\n%s%s", strings.Join(cmd.Args, " "), err, stdout.String(), stderr.String())
 	}
 	return stdout.String(), nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -18,7 +17,8 @@ type entry struct {
 	Began   time.Time
 	Took    time.Duration
 	Seed    uint64
-	About   string // commit and machine
+	Commit  string
+	Machine string
 	Results []result
 }
 
@@ -27,6 +27,7 @@ type result struct {
 	Name   string
 	Passed bool
 	Took   time.Duration
+	CPU    time.Duration // of its processes that have ended and been waited for
 	Facts  string
 }
 
@@ -37,65 +38,47 @@ func (r result) outcome() string {
 	return "FAILED"
 }
 
-func (e entry) passed() bool {
+// err is nil if all steps have passed.
+func (e entry) err() error {
+	if len(e.Results) == 0 {
+		return errFailed
+	}
 	for _, r := range e.Results {
 		if !r.Passed {
-			return false
+			return errFailed
 		}
 	}
-	return len(e.Results) > 0
+	return nil
 }
 
 func (e entry) markdown() string {
 	outcome := "passed"
-	if !e.passed() {
+	if e.err() != nil {
 		outcome = "FAILED"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n## %s, %s\n\n%s Seed %d, %v.\n\n", e.Began.Format("2006-01-02 15:04 UTC"), outcome, e.About, e.Seed, e.Took.Round(time.Minute))
-	b.WriteString("| step | | took | |\n| --- | --- | --- | --- |\n")
+	fmt.Fprintf(&b, "\n## %s, %s\n\nCommit %s. %s. Seed %d, %v.\n\n", e.Began.Format("2006-01-02 15:04 UTC"), outcome, e.Commit, e.Machine, e.Seed, e.Took.Round(time.Minute))
+	b.WriteString("| step | | took | CPU | |\n| --- | --- | --- | --- | --- |\n")
 	for _, r := range e.Results {
-		fmt.Fprintf(&b, "| %s | %s | %v | %s |\n", r.Name, r.outcome(), r.Took.Round(time.Second), strings.ReplaceAll(r.Facts, "|", `\|`))
+		fmt.Fprintf(&b, "| %s | %s | %v | %v | %s |\n", r.Name, r.outcome(), r.Took.Round(time.Second), r.CPU.Round(time.Second), strings.ReplaceAll(r.Facts, "|", `\|`))
 	}
 	return b.String()
 }
 
-var (
-	passedTest = regexp.MustCompile(`(?m)^\s*--- PASS: `)
-	failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: `)
-	seedLine   = regexp.MustCompile(`(?m)seed \d+: (.+)$`)
-	fuzzLine   = regexp.MustCompile(`(?m)^fuzz: elapsed: \S+, execs: (\d+) .*\(total: (\d+)\)$`)
-)
-
-// facts are the counts in a step's output.
-func facts(out string) string {
-	var list []string
-	if p, f := len(passedTest.FindAllString(out, -1)), len(failedTest.FindAllString(out, -1)); p+f > 0 {
-		list = append(list, fmt.Sprintf("%d tests passed, %d failed", p, f))
-	}
-	for _, m := range seedLine.FindAllStringSubmatch(out, -1) {
-		list = append(list, m[1])
-	}
-	if all := fuzzLine.FindAllStringSubmatch(out, -1); len(all) > 0 {
-		last := all[len(all)-1]
-		list = append(list, fmt.Sprintf("%s inputs, corpus of %s", last[1], last[2]))
-	}
-	return strings.Join(list, "; ")
-}
-
-// about is the commit and the machine, as far as they can be told.
-func about(ctx context.Context) string {
-	return fmt.Sprintf("Commit %s. %s, %s/%s %s, %d cores (%s), %s of memory.", commit(ctx), runtime.Version(), runtime.GOOS, runtime.GOARCH,
+// machine describes this one, as far as it can be told.
+func machine() string {
+	return fmt.Sprintf("%s, %s/%s %s, %d cores (%s), %s of memory", runtime.Version(), runtime.GOOS, runtime.GOARCH,
 		firstLine("/proc/sys/kernel/osrelease", ""), runtime.NumCPU(), firstLine("/proc/cpuinfo", "model name"), firstLine("/proc/meminfo", "MemTotal"))
 }
 
+// commit is the one that is checked out, and says whether the tree is another one. Earlier entries make no other tree.
 func commit(ctx context.Context) string {
 	id, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
 	c := strings.TrimSpace(string(id))
-	if changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--untracked-files=no").Output(); err != nil || len(changes) > 0 {
+	if changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":!docs/soak.md").Output(); err != nil || len(changes) > 0 {
 		c += " with changes that are not committed"
 	}
 	return c

@@ -1,18 +1,21 @@
 // Command soak runs the long tier of the suites and appends what came out to docs/soak.md: date, commit, machine, seeds
 // and counts.
 //
-//	make soak                                           everything, at most 90 minutes on two cores
+//	make soak                                                         everything, at most 90 minutes on two cores
 //	go run ./test/soak -rounds 5 -swaps 2 -fuzz 10s -o /dev/null      does it work at all
+//	make fuzz                                                         the fuzz targets only, in a minute
 //
-// A step that fails does not end the run; it is told in the entry and by the exit code. The whole output of each step
-// is kept in var/soak.
+// The suites run one after the other, and beside them the fuzz targets with what they leave of the cores: several at
+// once, so that each has its time in less than an hour. A step that fails does not end the run; it is told in the entry
+// and by the exit code. The whole output of each step is kept in var/soak. An input that makes a target fail is kept in
+// its package's testdata/fuzz, so that go test fails from then on.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -22,12 +25,15 @@ import (
 	"time"
 )
 
-// longest bounds the whole run.
-const longest = 90 * time.Minute
+const (
+	longest     = 90 * time.Minute // the whole run
+	longestFuzz = time.Hour        // all targets
+)
 
 type options struct {
 	rounds, swaps int
 	fuzz          time.Duration // of each target
+	onlyFuzz      time.Duration // of all targets, without anything else; 0: the whole run
 	seed          uint64
 	file          string
 	logs          string // folder
@@ -38,63 +44,53 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 200, "how often a broker is killed")
 	flag.IntVar(&o.swaps, "swaps", 10, "how often a broker is swapped for one of the other kind")
 	flag.DurationVar(&o.fuzz, "fuzz", 10*time.Minute, "time for each fuzz target")
-	flag.Uint64Var(&o.seed, "seed", 1+rand.Uint64N(1_000_000_000), "seed of all that is random")
+	flag.DurationVar(&o.onlyFuzz, "only-fuzz", 0, "time for all fuzz targets together; nothing else is done and no entry is written")
+	flag.Uint64Var(&o.seed, "seed", 1+rand.Uint64N(1_000_000_000), "seed of all that is random but the fuzzing")
 	flag.StringVar(&o.file, "o", "docs/soak.md", "file that the entry is appended to")
 	flag.StringVar(&o.logs, "logs", "var/soak", "folder for the output of the steps")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
-	passed, err := run(ctx, o)
-	if err != nil {
+	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
-	}
-	if err != nil || !passed {
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, o options) (passed bool, err error) {
+var errFailed = errors.New("failed")
+
+func run(ctx context.Context, o options) error {
 	if err := os.MkdirAll(o.logs, 0o755); err != nil {
-		return false, err
+		return err
 	}
-	e := entry{Began: time.Now().UTC(), Seed: o.seed, About: about(ctx)}
+	list, err := targets(".")
+	if err != nil {
+		return err
+	}
+	if o.onlyFuzz > 0 {
+		e := entry{Results: fuzzing(ctx, list, inAll(len(list), o.onlyFuzz), o.logs, os.Stdout)}
+		return e.err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	e := entry{Began: time.Now().UTC(), Seed: o.seed, Commit: commit(ctx), Machine: machine()}
+	var fuzzed []result
+	var beside sync.WaitGroup
+	beside.Go(func() { fuzzed = fuzzing(ctx, list, within(len(list), o.fuzz, longestFuzz), o.logs, os.Stdout) })
 	for _, s := range suites(o) {
 		e.Results = append(e.Results, s.run(ctx, o.logs, os.Stdout))
 	}
-	e.Results = append(e.Results, fuzzing(ctx, o, os.Stdout)...)
+	beside.Wait()
+	e.Results = append(e.Results, fuzzed...)
 	e.Took = time.Since(e.Began)
+	if after := commit(context.WithoutCancel(ctx)); after != e.Commit {
+		e.Commit += ", at the end " + after
+	}
 	if err := appendTo(o.file, e.markdown()); err != nil {
-		return false, err
+		return err
 	}
 	fmt.Print(e.markdown())
-	return e.passed(), nil
-}
-
-// fuzzing runs the fuzz targets two at a time, one worker each: so many cores the run may count on.
-func fuzzing(ctx context.Context, o options, progress io.Writer) []result {
-	steps := fuzzTargets(o)
-	results := make([]result, len(steps))
-	var next sync.Mutex
-	var i int
-	var work sync.WaitGroup
-	for range 2 {
-		work.Go(func() {
-			for {
-				next.Lock()
-				mine := i
-				i++
-				next.Unlock()
-				if mine >= len(steps) {
-					return
-				}
-				results[mine] = steps[mine].run(ctx, o.logs, progress)
-			}
-		})
-	}
-	work.Wait()
-	return results
+	return e.err()
 }
 
 func appendTo(file, text string) error {

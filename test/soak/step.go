@@ -2,26 +2,29 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// A step is one go test.
+// A step is one command.
 type step struct {
-	name string
-	args []string // of go test
+	name    string
+	command []string
+	failure func(out string, err error) error // what the output and the end of the command mean
 }
 
 // suites are the long forms of what make test runs.
 func suites(o options) []step {
 	test := func(name, run, pkg string, args ...string) step {
-		return step{name, append([]string{"-count=1", "-v", "-timeout", "60m", "-run", run, pkg, "-args"}, args...)}
+		return step{name, append([]string{"go", "test", "-count=1", "-v", "-timeout", "80m", "-run", run, pkg, "-args"}, args...), testFailure}
 	}
 	seed := fmt.Sprint(o.seed)
 	return []step{
@@ -33,23 +36,40 @@ func suites(o options) []step {
 	}
 }
 
-// fuzzTargets are the decoders of what others send or write: frames, properties, messages, journal files, XML, selectors.
-func fuzzTargets(o options) []step {
-	var steps []step
-	for _, t := range []struct{ pkg, target string }{
-		{"./wire/core", "FuzzDecode"},
-		{"./wire/core", "FuzzSplit"},
-		{"./wire/buf", "FuzzReader"},
-		{"./broker/message", "FuzzParseCore"},
-		{"./journal", "FuzzLoad"},
-		{"./journal/bindings", "FuzzRead"},
-		{"./broker/config", "FuzzBroker"},
-		{"./broker/filter", "FuzzParse"},
-	} {
-		steps = append(steps, step{"fuzz " + strings.TrimPrefix(t.pkg, "./") + " " + t.target,
-			[]string{"-run", "^$", "-fuzz", "^" + t.target + "$", "-fuzztime", o.fuzz.String(), "-parallel", "1", t.pkg}})
+var (
+	passedTest  = regexp.MustCompile(`(?m)^\s*--- PASS: `)
+	failedTest  = regexp.MustCompile(`(?m)^\s*--- FAIL: `)
+	skippedTest = regexp.MustCompile(`(?m)^\s*--- SKIP: `)
+	counts      = regexp.MustCompile(`(?m): (?:seed \d+: (.+)|(\d+ write points))$`)
+)
+
+// testFailure is what is wrong with a run of go test -v. A run in which a test is skipped or none is found has tested
+// less than it should.
+func testFailure(out string, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case skippedTest.MatchString(out):
+		return errors.New("tests were skipped")
+	case !passedTest.MatchString(out):
+		return errors.New("no test ran")
 	}
-	return steps
+	return nil
+}
+
+// facts are the counts in a step's output.
+func facts(out string) string {
+	var list []string
+	if p, f := len(passedTest.FindAllString(out, -1)), len(failedTest.FindAllString(out, -1)); p+f > 0 {
+		list = append(list, fmt.Sprintf("%d tests passed, %d failed", p, f))
+	}
+	for _, m := range counts.FindAllStringSubmatch(out, -1) {
+		list = append(list, m[1]+m[2])
+	}
+	if f := fuzzFacts(out); f != "" {
+		list = append(list, f)
+	}
+	return strings.Join(list, "; ")
 }
 
 // run does the step and keeps its output.
@@ -57,18 +77,24 @@ func (s step) run(ctx context.Context, logs string, progress io.Writer) result {
 	r := result{Name: s.name}
 	fmt.Fprintf(progress, "%s: begins\n", s.name)
 	began := time.Now()
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test"}, s.args...)...)
+	cmd := exec.CommandContext(ctx, s.command[0], s.command[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the end of time ends the test program and its brokers, too
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
 	r.Took = time.Since(began)
+	if cmd.ProcessState != nil {
+		r.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	err = s.failure(string(out), err)
 	r.Passed = err == nil
 	r.Facts = facts(string(out))
 	log := filepath.Join(logs, strings.Join(strings.FieldsFunc(s.name, notWord), "-")+".log")
-	if err := os.WriteFile(log, out, 0o644); err != nil {
-		fmt.Fprintf(progress, "%s: keep the output: %v\n", s.name, err)
+	if keeping := os.WriteFile(log, out, 0o644); keeping != nil {
+		r.Passed = false
+		fmt.Fprintf(progress, "%s: keep the output: %v\n", s.name, keeping)
 	}
-	fmt.Fprintf(progress, "%s: %s after %v\n", s.name, r.outcome(), r.Took.Round(time.Second))
+	fmt.Fprintf(progress, "%s: %s after %v. %s\n", s.name, r.outcome(), r.Took.Round(time.Second), r.Facts)
 	if err != nil {
 		fmt.Fprintf(progress, "%v; the output is in %s and ends with\n%s\n", err, log, lastLines(string(out), 40))
 	}
