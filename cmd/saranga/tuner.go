@@ -22,10 +22,10 @@ const (
 	minPercent  = 20
 	messageHeap = 300 // bytes of a message and its reference
 
-	// A broker that has come to rest collects once what it allocated before, logins for the most part: nothing else would
-	// until it is busy again.
+	// A broker that has come to rest collects once what it allocated before, logins for the most part, and gives back what
+	// it does not use: nothing else would until it is busy again.
 	restRate = 64 << 10 // bytes allocated in a period
-	restSize = 2 << 20  // bytes since the last collection
+	restSize = 2 << 20  // bytes since the last collection, or unused
 )
 
 // gcPercent is the GOGC for a heap in which live bytes are in use.
@@ -65,7 +65,8 @@ func newTuner(n *node, log hclog.Logger) *tuner {
 	}
 	t := &tuner{messages: n.broker.Total().Messages, others: n.broker.Pool().Bytes, setPercent: debug.SetGCPercent, setLimit: debug.SetMemoryLimit,
 		collect: debug.FreeOSMemory,
-		sample:  []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}}
+		sample: []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
+			{Name: "/memory/classes/heap/free:bytes"}}}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		t.container = int64(config.MemoryLimit())
 	}
@@ -80,16 +81,15 @@ func newTuner(n *node, log hclog.Logger) *tuner {
 func (t *tuner) tune() {
 	metrics.Read(t.sample)
 	live := int64(t.sample[0].Value.Uint64())
-	t.rest(live, int64(t.sample[2].Value.Uint64()), t.sample[1].Value.Uint64())
+	t.rest(live, int64(t.sample[2].Value.Uint64())-live, int64(t.sample[3].Value.Uint64()), t.sample[1].Value.Uint64())
 	t.adjust(max(live, t.messages()*messageHeap))
 }
 
-// rest collects when nothing happens any more: heap bytes are in use or garbage, of which live were alive at the last
-// collection.
-func (t *tuner) rest(live, heap int64, allocated uint64) {
+// rest collects when nothing happens any more: garbage bytes at most are not alive, free ones are used for nothing.
+func (t *tuner) rest(live, garbage, free int64, allocated uint64) {
 	resting := allocated-t.allocated < restRate
 	t.allocated = allocated
-	if resting && heap-live > restSize && live < smallHeap {
+	if resting && max(garbage, free) > restSize && live < smallHeap {
 		t.collect()
 	}
 }

@@ -92,17 +92,21 @@ func TestCollectsAtRest(t *testing.T) {
 	const mib = 1 << 20
 	collected := 0
 	t1 := &tuner{collect: func() { collected++ }}
-	t1.rest(10*mib, 30*mib, 100*mib) // busy: it has just allocated all that
+	t1.rest(10*mib, 20*mib, 0, 100*mib) // busy: it has just allocated all that
 	if collected != 0 {
 		t.Fatal("collected while busy")
 	}
-	t1.rest(10*mib, 30*mib, 100*mib) // nothing since
+	t1.rest(10*mib, 20*mib, 0, 100*mib) // nothing since
 	if collected != 1 {
 		t.Fatal("garbage of 20 MiB was kept at rest")
 	}
-	t1.rest(10*mib, 10*mib, 100*mib) // nothing to collect
-	t1.rest(200*mib, 300*mib, 100*mib)
+	t1.rest(10*mib, 0, 0, 100*mib) // nothing to collect
+	t1.rest(200*mib, 100*mib, 0, 100*mib)
 	if collected != 1 {
 		t.Fatal("collected without need, or a large heap")
+	}
+	t1.rest(10*mib, 0, 20*mib, 100*mib)
+	if collected != 2 {
+		t.Fatal("20 MiB of unused memory were kept at rest")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// idleSettle is how long connections stay idle before the broker's memory is read.
-const idleSettle = 3 * time.Second
+// idleSettle is how long connections stay idle before the broker's memory is read: a broker may take some seconds to notice.
+const idleSettle = 8 * time.Second
 
 // idle finds what a connection costs that is logged in, has a session and does nothing.
 func idle(ctx context.Context, b *bench, s *side) (_ values, err error) {

@@ -63,7 +63,7 @@ var rows = []*row{
 		{metric: "to-bare", label: "p50 by that of the bare write + fdatasync", most: 1.4},
 		cpu(0), peak}), onWarm(besideBare)},
 	{"core-1mib", "Core 1 MiB persistent, lean client, window 8", []check{rate(2), cpu(0), peak}, onWarm(largeRow)},
-	{"100-queues", "Core persistent over 100 queues, lean client, 1 KiB, window 10 each", []check{rate(0), cpu(1. / 8), peak}, onWarm(queuesRow)},
+	{"100-queues", "Core persistent over 100 queues, lean client, 1 KiB, window 100 each", []check{rate(0), cpu(1. / 8), peak}, onWarm(queuesRow)},
 	{"perf", "Core, Artemis' perf client, 1 KiB", []check{rate(1), cpu(1. / 3), {metric: metricP99, label: "transfer p99 µs"}, peak},
 		onWarm(perfRow{pending: 100, size: bodySize}.measure)},
 	{"perf-persistent", "Core persistent, Artemis' perf client, 1 KiB", []check{rate(1.3), cpu(1. / 3), {metric: metricP99, label: "transfer p99 µs"}, peak},

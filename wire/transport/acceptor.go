@@ -252,12 +252,11 @@ func (a *Acceptor) serve(nc *net.TCPConn, stop <-chan struct{}) {
 		a.remove(c)
 		return
 	}
-	go func() {
-		c.run(func() error { return a.open(c) })
+	go c.run(func() error { return a.open(c) }, func() {
 		r.waiting.remove(c)
 		a.remove(c)
 		a.logEnd(c)
-	}()
+	})
 }
 
 func (a *Acceptor) add(c *Conn) bool {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,7 @@ var (
 	ErrStopped          = errors.New("the acceptor was stopped")
 
 	errClosed = errors.New("connection is closed")
+	errRest   = errors.New("the reader hands over to a new one")
 )
 
 // A Conn is one connection, accepted or dialled. Methods may be called from any goroutine unless they say otherwise.
@@ -67,6 +69,7 @@ type Conn struct {
 	bytesRead     atomic.Int64
 	opened        atomic.Bool // protocol, tls, sock and handler are set
 	authenticated atomic.Bool
+	reader        atomic.Int32 // state of the read goroutine
 	paused        atomic.Int32
 	pauseSeq      atomic.Uint32 // counts Pause: whoever left frames because of one is called again
 	closing       atomic.Bool   // CloseAfterFlush was called
@@ -287,7 +290,14 @@ func (c *Conn) readLoop() error {
 		if !c.authenticated.Load() {
 			limit = RefSize
 		}
+		c.reader.Store(readerWaits)
 		n, err := c.sock.read(&c.in, limit)
+		if c.reader.Swap(readerBusy) == readerRests {
+			c.setReadDeadline(time.Time{})
+			if errors.Is(err, os.ErrDeadlineExceeded) && !c.ended.Load() && !c.closing.Load() {
+				return errRest
+			}
+		}
 		if err != nil {
 			if c.closing.Load() {
 				return c.linger(err)
@@ -430,11 +440,37 @@ func (c *Conn) linger(err error) error {
 	return err
 }
 
-// run is the read goroutine. open does what comes before the first frame.
-func (c *Conn) run(open func() error) {
-	err := open()
+// States of the read goroutine.
+const (
+	readerBusy  int32 = iota
+	readerWaits       // for bytes
+	readerRests       // asked to rest while it waited
+)
+
+// Rest makes an idle connection small. Handling frames has let the stack of its read goroutine grow, and a stack that waits
+// does not shrink by itself far enough: a new goroutine takes over. It is nothing for a connection that reads at the moment,
+// or one with TLS.
+func (c *Conn) Rest() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tls == nil && !c.ended.Load() && !c.closing.Load() && c.reader.CompareAndSwap(readerWaits, readerRests) {
+		c.nc.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// run is the read goroutine. open does what comes before the first frame, ended what comes after the end.
+func (c *Conn) run(open func() error, ended func()) {
+	c.read(open(), ended)
+}
+
+// read reads unless err says that there is nothing to read, and ends the connection.
+func (c *Conn) read(err error, ended func()) {
 	if err == nil {
 		err = c.readLoop()
+	}
+	if err == errRest {
+		go c.read(nil, ended)
+		return
 	}
 	c.stopTimer()
 	c.Close(err)
@@ -446,6 +482,7 @@ func (c *Conn) run(open func() error) {
 	if c.handler != nil {
 		c.handler.Closed(c, c.closeReason())
 	}
+	ended()
 }
 
 // closeReason is why the connection ended; valid after Close.

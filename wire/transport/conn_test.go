@@ -33,7 +33,9 @@ func newFramed(onFrame func(h *framed, payload []byte) error) *framed {
 }
 
 func (h *framed) Handle(c *Conn, data []byte) (int, error) {
-	h.c = c
+	if h.c == nil {
+		h.c = c
+	}
 	if h.auth {
 		c.Authenticated()
 	}

@@ -84,7 +84,7 @@ func (d *Dialer) dial(ctx context.Context, addr string, o ConnectorOptions) (*Co
 func (c *Conn) Start(h Handler) {
 	c.handler = h
 	c.opened.Store(true)
-	go c.run(func() error { return nil })
+	go c.run(func() error { return nil }, func() {})
 }
 
 // Abandon closes a dialled connection that was not started.

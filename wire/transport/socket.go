@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"net"
 	"os"
 	"syscall"
@@ -61,6 +62,7 @@ type plainSocket struct {
 	readP     []byte
 	readN     int
 	readErr   error
+	peek      bool // the last read was ended by a deadline: see first whether there is anything
 
 	writeFn   func(fd uintptr) bool
 	writeFrom *batch
@@ -94,6 +96,7 @@ func (s *plainSocket) readInto(p []byte) (int, error) {
 func (s *plainSocket) doRead() (int, error) {
 	s.readN, s.readErr = 0, nil
 	if err := s.raw.Read(s.readFn); err != nil {
+		s.peek = errors.Is(err, os.ErrDeadlineExceeded)
 		return 0, err
 	}
 	return s.readN, s.readErr
@@ -101,6 +104,12 @@ func (s *plainSocket) doRead() (int, error) {
 
 // readOnce returns false to park until the socket is readable.
 func (s *plainSocket) readOnce(fd uintptr) bool {
+	if s.peek {
+		// A connection that rests shall wait without having lent a buffer before, which would let its stack grow.
+		if s.peek = false; sysDry(fd) {
+			return false
+		}
+	}
 	p := s.readP
 	if s.readTo != nil {
 		p = s.readTo.space(s.readLimit)

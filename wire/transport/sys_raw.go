@@ -36,6 +36,13 @@ func sysRead(fd uintptr, p []byte) (int, error) {
 	}
 }
 
+// sysDry tells that there is nothing to read now.
+func sysDry(fd uintptr) bool {
+	var b byte
+	_, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&b)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)
+	return errno == syscall.EAGAIN
+}
+
 // sysWrite writes the segments of b from b.next on with one call; all tells whether everything was written.
 func sysWrite(fd uintptr, b *batch) (written int, all bool, err error) {
 	k, total := 0, 0
