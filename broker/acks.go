@@ -43,6 +43,9 @@ func (s *Session) CreateConsumer(w *Work, o ConsumerOptions) (*Consumer, error) 
 		return nil, err
 	}
 	s.mu.Lock()
+	if s.consumers == nil {
+		s.consumers = map[int64]*Consumer{}
+	}
 	s.consumers[o.ID] = c
 	s.mu.Unlock()
 	props := append(s.consumerProps(c), Prop{"_AMQ_ValidatedUser", s.Principal.User}, Prop{"_AMQ_CertSubjectDN", "unavailable"})
@@ -99,7 +102,8 @@ func (s *Session) forgetConsumer(c *Consumer) {
 }
 
 // Acknowledge acknowledges message id of a consumer; cumulative: with all delivered before it. The acknowledgement joins
-// the session's transaction, if it has one. a is answered when that is stored.
+// the session's transaction, if it has one. a is answered when that is stored. What the store refuses is delivered and not
+// acknowledged, as before: the client may acknowledge it again or return it.
 func (s *Session) Acknowledge(w *Work, consumer, id int64, cumulative bool, a Answer) {
 	c := s.Consumer(consumer)
 	if c == nil {
@@ -133,6 +137,7 @@ func (s *Session) Acknowledge(w *Work, consumer, id int64, cumulative bool, a An
 	}
 	stored := false
 	var taken []txAck
+	before := len(w.leaving)
 	for range n {
 		var r Ref
 		if cumulative || last == 0 {
@@ -143,12 +148,15 @@ func (s *Session) Acknowledge(w *Work, consumer, id int64, cumulative bool, a An
 		q.stats.AckAttempts++
 		c.acknowledged++
 		c.lastAcked = w.Now
-		stored = stored || r.from == fromJournal
+		stored = stored || r.from == fromJournal && r.flags&refHeld == 0
 		if tx != nil {
 			taken = append(taken, txAck{q, r})
 			continue
 		}
-		q.settle(w, r, reasonAcked)
+		q.settle(w, r, c)
+	}
+	if !stored {
+		w.certain(before)
 	}
 	q.unhold()
 	q.deliver(w)
@@ -192,15 +200,15 @@ func (q *Queue) freed(w *Work) {
 	}
 }
 
-// settle takes a delivered ref out of the queue for good.
-func (q *Queue) settle(w *Work, r Ref, why reason) {
+// settle takes a ref that c has acknowledged out of the queue.
+func (q *Queue) settle(w *Work, r Ref, c *Consumer) {
 	if r.flags&refHeld != 0 {
 		w.release(r.Msg) // a non-destructive queue keeps it
 		return
 	}
 	q.delivering--
 	q.deliveringSize -= r.Msg.PersistentSize()
-	q.drop(w, r, why)
+	q.leave(w, r, reasonAcked, c)
 }
 
 // Expired tells that the client found a message to have expired.

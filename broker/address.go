@@ -520,9 +520,6 @@ func (b *Broker) parseFilter(text string) (*filter.Filter, error) {
 	if err != nil {
 		return nil, errFilter(strings.TrimSpace(text))
 	}
-	if f.Opaque() {
-		b.warnOnce("filter", "", "a filter uses XPATH or XQUERY, which no message matches here: let producers set a property instead", "filter", f.String())
-	}
 	return f, nil
 }
 

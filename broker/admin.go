@@ -84,6 +84,8 @@ func (q *Queue) sweepScheduled(w *Work, pick func(*message.Message) bool, limit 
 	}
 	q.mu.Lock()
 	var refs []Ref
+	w.until = map[int64]int64{}
+	defer func() { w.until = nil }()
 	for _, r := range q.takeScheduled(func(r *scheduledRef) bool {
 		if limit <= 0 || !pick(r.Msg) {
 			return false
@@ -92,6 +94,7 @@ func (q *Queue) sweepScheduled(w *Work, pick func(*message.Message) bool, limit 
 		return true
 	}) {
 		refs = append(refs, r.Ref)
+		w.until[r.Msg.ID()] = r.at
 	}
 	q.mu.Unlock()
 	for piece := range slices.Chunk(refs, pieceRefs) {
@@ -161,7 +164,7 @@ func (q *Queue) remove(pick func(*message.Message) bool, limit int) (int, error)
 	n := q.sweepAll(w, pick, limit, func(refs []Ref) {
 		q.mu.Lock()
 		for _, r := range refs {
-			q.drop(w, r, reasonKilled)
+			q.leave(w, r, reasonKilled, nil)
 		}
 		q.mu.Unlock()
 	})
@@ -244,34 +247,10 @@ func (q *Queue) moveTo(pick func(*message.Message) bool, target string, o MoveOp
 	w := q.b.NewWork()
 	n := q.sweepAll(w, pick, limit, func(refs []Ref) {
 		for _, r := range refs {
-			if o.RejectDuplicates && !to.address.fresh(w, r.Msg) {
-				q.mu.Lock()
-				q.drop(w, r, reasonAcked)
-				q.mu.Unlock()
-				continue
-			}
-			w.moves = append(w.moves, move{queue: q, ref: r, why: moveManaged, address: to.address.name, target: to, routing: originalRouting(r.Msg)})
+			w.moves = append(w.moves, move{queue: q, ref: r, why: moveManaged, address: to.address.name, target: to, routing: originalRouting(r.Msg), once: o.RejectDuplicates})
 		}
 	})
 	return n, w.sync()
-}
-
-// fresh uses the duplicate id of a message, if it has one; false when it was used before.
-func (a *Address) fresh(w *Work, m *message.Message) bool {
-	if !m.Has(message.HasDuplicateID) || a.dups.size <= 0 {
-		return true
-	}
-	id := m.DuplicateID()
-	if a.dups.reserve(id) != idUnused {
-		return false
-	}
-	rec := int64(0)
-	if a.dups.persist {
-		rec = w.b.store.NextID()
-		w.op(Op{Kind: OpAddDuplicate, ID: rec, Name: a.name, Bytes: slices.Clone(id)})
-	}
-	a.dups.settle(w, id, rec)
-	return true
 }
 
 // originalRouting is the routing type that a message had before it was moved for the first time.
@@ -662,7 +641,7 @@ type Publisher struct {
 // NewPublisher returns a publisher that sends with the rights of who. It is no session that anybody sees.
 func (b *Broker) NewPublisher(who security.Principal) *Publisher {
 	p := &Publisher{w: b.NewWork(), done: make(chan error, 1)}
-	conn := &Connection{ID: "internal", Protocol: "CORE", Created: b.now(), b: b, sessions: map[*Session]bool{}}
+	conn := &Connection{ID: "internal", Protocol: "CORE", Created: b.now(), b: b}
 	p.s = &Session{b: b, SessionOptions: SessionOptions{Principal: who, Client: (*publisherClient)(p), AutoCommitSends: true, AutoCommitAcks: true},
 		Created: b.now(), MayBlock: true, consumers: map[int64]*Consumer{}, metadata: map[string]string{}}
 	p.s.conn.Store(conn)

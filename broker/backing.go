@@ -1,11 +1,15 @@
 package broker
 
+import "slices"
+
 // A Backing is where a reference lives outside memory: the journal, page files, a Raft log. A queue never writes a record
 // itself; it tells the backing of the reference, which adds operations to the caller's work. All methods are called with
 // the queue's lock held unless they say otherwise and must not block.
 type Backing interface {
 	// Ack records that the reference is gone for good, outside a transaction.
 	Ack(w *Work, q *Queue, r Ref)
+	// Unack takes back an Ack whose operation the store has refused.
+	Unack(w *Work, q *Queue, r Ref)
 	// AckTx records that within a transaction (0: nothing needs to be recorded). No lock is held.
 	AckTx(w *Work, q *Queue, r Ref, tx int64)
 	// Acked follows the commit of a transaction with AckTx: what can only be removed after it. No lock is held.
@@ -35,9 +39,14 @@ func (journalBacking) Ack(w *Work, q *Queue, r Ref) {
 	if r.Msg.Durable.Add(-1) > 0 {
 		w.op(Op{Kind: OpAckRef, ID: r.Msg.ID(), Queue: q.ID})
 	} else {
-		w.op(Op{Kind: OpDeleteMessage, ID: r.Msg.ID()})
+		w.op(Op{Kind: OpDeleteMessage, ID: r.Msg.ID(), Queue: q.ID})
 	}
 	unqueue(w, r)
+}
+
+func (journalBacking) Unack(w *Work, _ *Queue, r Ref) {
+	r.Msg.Durable.Add(1)
+	enqueue(w, r)
 }
 
 func (journalBacking) AckTx(w *Work, q *Queue, r Ref, tx int64) {
@@ -46,7 +55,7 @@ func (journalBacking) AckTx(w *Work, q *Queue, r Ref, tx int64) {
 
 func (journalBacking) Acked(w *Work, q *Queue, r Ref) {
 	if r.Msg.Durable.Add(-1) == 0 {
-		w.op(Op{Kind: OpDeleteMessage, ID: r.Msg.ID()})
+		w.op(Op{Kind: OpDeleteMessage, ID: r.Msg.ID(), Queue: q.ID})
 	}
 	unqueue(w, r)
 }
@@ -55,6 +64,13 @@ func (journalBacking) Acked(w *Work, q *Queue, r Ref) {
 func unqueue(w *Work, r Ref) {
 	if r.Msg.Large() != nil && r.Msg.Queued.Add(-1) == 0 {
 		w.bodies = append(w.bodies, r.Msg.ID())
+	}
+}
+
+// enqueue undoes unqueue.
+func enqueue(w *Work, r Ref) {
+	if r.Msg.Large() != nil && r.Msg.Queued.Add(1) == 1 {
+		w.bodies = slices.DeleteFunc(w.bodies, func(id int64) bool { return id == r.Msg.ID() })
 	}
 }
 
@@ -72,6 +88,7 @@ func (journalBacking) Remaining(*Queue) int64 { return 0 }
 type memoryBacking struct{}
 
 func (memoryBacking) Ack(w *Work, _ *Queue, r Ref)       { unqueue(w, r) }
+func (memoryBacking) Unack(w *Work, _ *Queue, r Ref)     { enqueue(w, r) }
 func (memoryBacking) AckTx(*Work, *Queue, Ref, int64)    {}
 func (memoryBacking) Acked(w *Work, _ *Queue, r Ref)     { unqueue(w, r) }
 func (memoryBacking) Count(*Work, *Queue, Ref)           {}

@@ -18,8 +18,11 @@ package broker
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -49,6 +52,7 @@ type Options struct {
 	Limits    func(user string) Limits
 	Live      func() bool // is this node still the live one? asked when an answer leaves; nil: always
 
+	InternalNamingPrefix          string // of the names that the broker gives itself
 	ManagementAddress             string
 	ManagementNotificationAddress string
 	TemporaryQueueNamespace       string
@@ -76,6 +80,7 @@ type Broker struct {
 	backings  []Backing
 	storeWork *Work // of the store's goroutine
 	movers    movers
+	owed      owed
 
 	maxRedeliveryRecords int
 	persistCountFirst    bool
@@ -89,6 +94,7 @@ type Broker struct {
 	queueIDs      map[int64]*Queue
 	diverts       map[string]*Divert
 	connections   map[string]*Connection
+	awaited       map[*Connection]bool // have not ended; Stop waits for them
 	sessions      map[string]*Session
 	xas           map[Xid]*Tx
 	heuristics    map[Xid]heuristic
@@ -107,6 +113,7 @@ type Broker struct {
 	stopping                          atomic.Bool
 	failed                            atomic.Pointer[error]
 	background                        sync.WaitGroup
+	syncing                           sync.WaitGroup // of bodies
 	ctx                               context.Context
 	cancel                            context.CancelFunc
 	startTime                         int64
@@ -126,13 +133,14 @@ func New(o Options) *Broker {
 		backings:             []Backing{fromJournal: journalBacking{}, fromMemory: memoryBacking{}},
 		maxRedeliveryRecords: o.MaxRedeliveryRecords, persistCountFirst: o.PersistDeliveryCountFirst,
 		addresses: map[string]*Address{}, queues: map[string]*Queue{}, queueIDs: map[int64]*Queue{}, diverts: map[string]*Divert{},
-		connections: map[string]*Connection{}, sessions: map[string]*Session{}, xas: map[Xid]*Tx{}, heuristics: map[Xid]heuristic{},
+		connections: map[string]*Connection{}, awaited: map[*Connection]bool{}, sessions: map[string]*Session{}, xas: map[Xid]*Tx{}, heuristics: map[Xid]heuristic{},
 		shrunk: make(chan struct{}, 1),
 	}
 	b.configs.Store = o.Store
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.storeWork = &Work{b: b, stored: true}
 	b.movers.b = b
+	b.owed.b = b
 	b.total.shrunk = b.pokeGranter
 	b.pool.OnBreach = func(err error) {
 		b.log.Error("a message was released twice; memory is not recycled any more, restart the broker when convenient and report this", "error", err)
@@ -167,6 +175,7 @@ func (b *Broker) Load() error {
 	w.ops, b.storeWork.ops = b.storeWork.ops, nil // what the load found to be deleted
 	w.released, b.storeWork.released = b.storeWork.released, nil
 	w.Flush()
+	b.restoreRetroactive()
 	return nil
 }
 
@@ -218,6 +227,10 @@ func (b *Broker) repeat(period int64, f func()) {
 	b.wheel.After(period, again)
 }
 
+// Go runs f on a goroutine that Stop waits for. Only what Stop waits for may call it: a connection before its end, or such
+// a goroutine.
+func (b *Broker) Go(f func()) { b.goroutine(f) }
+
 // goroutine runs f on a goroutine that Stop waits for.
 func (b *Broker) goroutine(f func()) { b.background.Go(f) }
 
@@ -229,11 +242,13 @@ func (b *Broker) executor(f func()) {
 }
 
 // Stop ends the broker: sessions are closed in good order, what is in the store's buffer is written, and all memory is
-// given up. Connections must have been closed before.
+// given up. Connections that are awaited are closed, if they have not been before, and waited for: nobody uses the store
+// after it.
 func (b *Broker) Stop() error {
 	if !b.stopping.CompareAndSwap(false, true) {
 		return nil
 	}
+	b.endConnections()
 	b.mu.RLock()
 	var open []*Session
 	for _, s := range b.sessions {
@@ -243,12 +258,37 @@ func (b *Broker) Stop() error {
 	for _, s := range open {
 		s.Close(b.NewWork(), false)
 	}
+	b.syncing.Wait()
 	b.cancel()
 	b.wheel.Close()
 	b.background.Wait()
+	b.owed.pay()
 	err := b.store.Close()
 	b.drain()
 	return err
+}
+
+// connectionEnd is how long Stop waits for the end of connections that it has closed.
+const connectionEnd = 30 * time.Second
+
+// endConnections closes the connections that are awaited and waits for their end.
+func (b *Broker) endConnections() {
+	b.mu.RLock()
+	left := slices.Collect(maps.Keys(b.awaited))
+	b.mu.RUnlock()
+	for _, c := range left {
+		c.Close("the broker stops")
+	}
+	late := time.NewTimer(connectionEnd)
+	defer late.Stop()
+	for _, c := range left {
+		select {
+		case <-c.over:
+		case <-late.C:
+			b.log.Error("a connection does not end and is left behind: the broker stops without it", "connection", c.ID, "remote", c.Remote)
+			return
+		}
+	}
 }
 
 // drain lets go of every message still held, so that the accounts can be checked to be zero.
@@ -298,15 +338,10 @@ func (b *Broker) Fatal(err error) {
 		return
 	}
 	b.log.Error("the journal cannot be written: nothing is acknowledged any more and the broker stops", "error", err)
+	b.cancel() // nobody waits for the store any more
 	if b.opts.OnFailure != nil {
 		b.opts.OnFailure(err)
 	}
-}
-
-// appendFailed deals with operations nobody waits for that could not be appended: an acknowledgement that may come back
-// after a restart, which is allowed, on a full disk; anything else has been reported by Fatal.
-func (b *Broker) appendFailed(err error) {
-	b.warnOnce("append", err.Error(), "acknowledgements could not be stored; they may be delivered again after a restart", "error", err)
 }
 
 // live tells whether this node may still answer.
@@ -346,6 +381,7 @@ func (b *Broker) SettingsChanged() {
 		s := b.opts.Settings(b.settingsName(a))
 		a.settings.Store(&s)
 	}
+	b.resizeRetroactive()
 	b.pokeGranter()
 }
 

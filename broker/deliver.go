@@ -451,9 +451,37 @@ func (q *Queue) run() {
 			}
 			q.mu.Unlock()
 			w.Flush()
+			if more && w.refused {
+				q.rest(w)
+				w.Flush()
+				return
+			}
 			if !more {
 				return
 			}
 		}
+	})
+}
+
+// rest ends the runner, which would take away the same messages again and again: they could not be moved. It goes on with
+// the next message, acknowledgement or credit, or after owedPeriod.
+func (q *Queue) rest(w *Work) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.behind, q.running = false, false
+	q.callForced(w)
+	if q.resting {
+		return
+	}
+	q.resting = true
+	q.b.wheel.After(owedPeriod, func() {
+		q.b.executor(func() {
+			w := q.b.NewWork()
+			q.mu.Lock()
+			q.resting = false
+			q.deliver(w)
+			q.mu.Unlock()
+			w.Flush()
+		})
 	})
 }

@@ -1,6 +1,11 @@
 package broker
 
-import "sync"
+import (
+	"bytes"
+	"sync"
+
+	"github.com/saranga-mq/saranga/broker/message"
+)
 
 // duplicates is the cache of duplicate ids of one address: the newest size ids, circular. An id is reserved before the
 // message that brings it is appended to the store, so that nobody else brings it meanwhile, and is then settled or, when
@@ -106,4 +111,54 @@ func (d *duplicates) clear(w *Work) {
 		}
 	}
 	d.used, d.ring, d.next = nil, nil, 0
+}
+
+// A usedID is the duplicate id that a move brings to its target's address. The zero value is none.
+type usedID struct {
+	address *Address
+	id      []byte
+	record  int64
+}
+
+// reserve takes the id of the message that is moved, if it has one. known: it has been used. The error: somebody is using
+// it just now.
+func (u *usedID) reserve(mv *move) (known bool, err error) {
+	a, m := mv.target.address, mv.ref.Msg
+	if !m.Has(message.HasDuplicateID) || a.dups.size <= 0 {
+		return false, nil
+	}
+	id := m.DuplicateID()
+	switch a.dups.reserve(id) {
+	case idSettled:
+		return true, nil
+	case idReserved:
+		return false, errDuplicate(a.name)
+	}
+	u.address, u.id = a, bytes.Clone(id)
+	return false, nil
+}
+
+// persistent tells whether the store is to keep it.
+func (u *usedID) persistent() bool { return u.address != nil && u.address.dups.persist }
+
+// op adds the operation that stores it with the move.
+func (u *usedID) op(w *Work, tx int64) {
+	if u.persistent() {
+		u.record = w.b.store.NextID()
+		w.op(Op{Kind: OpAddDuplicate, Tx: tx, ID: u.record, Name: u.address.name, Bytes: u.id})
+	}
+}
+
+// settle keeps it: the move has been appended.
+func (u *usedID) settle(w *Work) {
+	if u.address != nil {
+		u.address.dups.settle(w, u.id, u.record)
+	}
+}
+
+// forget gives it back: the move has failed.
+func (u *usedID) forget() {
+	if u.address != nil {
+		u.address.dups.forget(u.id)
+	}
 }

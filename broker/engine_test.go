@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -375,6 +376,9 @@ func (s *script) do(words []string) (string, func()) {
 		return s.browse(arg(0), a), look
 	case "ack":
 		return s.ack(arg(0), a), nil
+	case "ackunanswered":
+		c, k := s.client(s.owners[arg(0)]), s.sink(arg(0))
+		c.Act(func(w *broker.Work) { c.Acknowledge(w, k.ID, s.id(k, arg(1)), true, broker.Answer{}) })
 	case "expired":
 		c, k := s.client(s.owners[arg(0)]), s.sink(arg(0))
 		c.Act(func(w *broker.Work) { c.Expired(w, k.ID, s.id(k, arg(1))) })
@@ -457,8 +461,16 @@ func (s *script) do(words []string) (string, func()) {
 		return s.answered(arg(0)), func() { delete(s.told, arg(0)) }
 	case "nospace":
 		refuse := func([]broker.Op) error { return broker.ErrNoSpace }
-		if a.has("end") {
+		switch {
+		case a.has("end"):
 			refuse = nil
+		case a.has("deletions"): // of what is deleted outside a transaction
+			refuse = func(ops []broker.Op) error {
+				if slices.ContainsFunc(ops, func(op broker.Op) bool { return op.Kind == broker.OpDeleteMessage }) {
+					return broker.ErrNoSpace
+				}
+				return nil
+			}
 		}
 		b.Store.FailAppend(refuse)
 	case "fail":
@@ -699,6 +711,10 @@ func (s *script) send(address string, a args) string {
 				m.Set(message.PropDuplicateID, []byte(v+"\x00"))
 			case "lv":
 				m.Set(message.PropLastValue, v)
+			case "to":
+				m.Set(message.PropRouteTo, s.ids(v))
+			case "ackedby":
+				m.Set(message.PropAckRouteTo, s.ids(v))
 			default:
 				if n, err := strconv.ParseInt(v, 10, 32); err == nil {
 					m.Set(k, int32(n))
@@ -719,6 +735,19 @@ func (s *script) send(address string, a args) string {
 		}
 	}
 	return result
+}
+
+// ids are the ids of queues as a message names them: of those named, or the numbers.
+func (s *script) ids(names string) []byte {
+	var out []byte
+	for _, name := range strings.Split(names, ",") {
+		id, err := strconv.ParseInt(name, 10, 64)
+		if err != nil {
+			id = s.queue(name).ID
+		}
+		out = binary.BigEndian.AppendUint64(out, uint64(id))
+	}
+	return out
 }
 
 func (s *script) consumer(name, queue string, a args) string {

@@ -66,6 +66,8 @@ func AsError(err error) *Error {
 		return e
 	case *security.PermissionError:
 		return &Error{Code: SecurityException, Text: e.Error()}
+	case *security.AuthenticationError: // the user of a session is gone
+		return &Error{Code: SecurityException, Text: e.Error()}
 	}
 	if errors.Is(err, ErrNoSpace) {
 		return errorf(IOError, "the disk of the journal is full: free some space and send again")

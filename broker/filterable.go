@@ -49,6 +49,11 @@ func (f *filterable) Property(name string) filter.Value {
 	return filterValue(v)
 }
 
+// StringBody implements filter.BodySource.
+func (f *filterable) StringBody(limit int) (string, bool) {
+	return (*message.Message)(f).StringBody(limit)
+}
+
 func filterValue(v buf.Value) filter.Value {
 	switch v.Type {
 	case buf.TypeBool:

@@ -18,6 +18,7 @@ type move struct {
 	routing message.RoutingType
 	keep    bool // leave the original: a copy
 	raw     bool // no ORIG headers
+	once    bool // a message whose duplicate id the target's address knows is only taken away
 }
 
 type moveReason uint8
@@ -50,7 +51,7 @@ func (q *Queue) deadLetter(w *Work, r Ref) {
 	s := q.address.Settings()
 	if s.DeadLetterAddress == "" {
 		q.b.warnOnce("no-dead-letter-address", q.cfg.Name, "AMQ222147: message has exceeded max delivery attempts, no dead letter address is configured so it is dropped", "queue", q.cfg.Name, "message", r.Msg.ID(), "attempts", r.Count)
-		q.drop(w, r, reasonKilled)
+		q.leave(w, r, reasonKilled, nil)
 		return
 	}
 	w.moves = append(w.moves, move{queue: q, ref: r, why: moveDead, address: s.DeadLetterAddress, routing: message.Unspecified})
@@ -77,8 +78,21 @@ func (b *Broker) move(w *Work, mv *move) {
 			return
 		}
 	}
+	var dup usedID
+	if mv.once {
+		known, err := dup.reserve(mv)
+		if known {
+			b.finishMove(w, mv)
+			return
+		}
+		if err != nil {
+			b.moveFailed(w, mv, err)
+			return
+		}
+	}
 	m, err := b.moveCopy(mv)
 	if err != nil {
+		dup.forget()
 		b.moveFailed(w, mv, err)
 		return
 	}
@@ -93,6 +107,7 @@ func (b *Broker) move(w *Work, mv *move) {
 		err = fmt.Errorf("queue %s takes no messages", mv.target.cfg.Name)
 	}
 	if err != nil {
+		dup.forget()
 		out.send.abandon()
 		b.moveFailed(w, mv, err)
 		return
@@ -100,9 +115,10 @@ func (b *Broker) move(w *Work, mv *move) {
 	w.append(nil, 0) // what was collected before is not part of the transaction
 	stored := out.send.durable()
 	tx := int64(0)
-	if stored || old.IsDurable() && !mv.keep {
+	if stored || old.IsDurable() && !mv.keep || dup.persistent() {
 		tx = b.store.NextID()
 	}
+	dup.op(w, tx)
 	if stored {
 		out.send.ops(w, tx)
 	} else {
@@ -114,6 +130,7 @@ func (b *Broker) move(w *Work, mv *move) {
 	if len(w.ops) == 0 {
 		b.left(w, mv)
 		out.arrive(w)
+		dup.settle(w)
 		return
 	}
 	w.op(Op{Kind: OpCommit, Tx: tx})
@@ -127,6 +144,7 @@ func (b *Broker) move(w *Work, mv *move) {
 		q.mu.Unlock()
 	}
 	if err := w.append(out, Transactional); err != nil {
+		dup.forget()
 		out.send.abandon()
 		if !mv.keep {
 			q.mu.Lock()
@@ -136,6 +154,7 @@ func (b *Broker) move(w *Work, mv *move) {
 		b.moveFailed(w, mv, err)
 		return
 	}
+	dup.settle(w)
 }
 
 // left takes a moved ref that the store does not know out of its queue for good.
@@ -168,14 +187,14 @@ func (b *Broker) moveFailed(w *Work, mv *move, err error) {
 		q.drop(w, mv.ref, reasonKilled)
 		return
 	}
-	q.requeue(w, []Ref{mv.ref})
+	w.putBack(q, mv.ref)
 }
 
 // finishMove drops a message that has nowhere to go.
 func (b *Broker) finishMove(w *Work, mv *move) {
 	q := mv.queue
 	q.mu.Lock()
-	q.drop(w, mv.ref, mv.why.settles())
+	q.leave(w, mv.ref, mv.why.settles(), nil)
 	q.mu.Unlock()
 }
 

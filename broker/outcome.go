@@ -13,8 +13,10 @@ type outcome struct {
 	done   bool
 	err    error
 	send   send
-	tx     *Tx // committed
-	branch *Tx // prepared
+	body   BodyWriter // of send's message, to be synced before it is stored; nil: none
+	synced bool       // that is done
+	tx     *Tx        // committed
+	branch *Tx        // prepared
 	answer Answer
 }
 
@@ -30,6 +32,14 @@ func newOutcome(s *Session, a Answer) *outcome {
 func (o *outcome) free() {
 	*o = outcome{}
 	outcomes.Put(o)
+}
+
+// abortBody gives up a body that needs no sync any more.
+func (o *outcome) abortBody() {
+	if o.body != nil {
+		o.body.Abort()
+		o.body = nil
+	}
 }
 
 // wait appends the collected operations with o as their waiter, behind the session's other outcomes. An error has become

@@ -56,6 +56,7 @@ type Queue struct {
 	hold     bool // no delivery while a rollback puts refs back, or a group rebalance waits
 
 	running bool     // the runner is scheduled or at work
+	resting bool     // the runner waits: what it took away was put back
 	behind  bool     // a pass ended at its budget: the runner goes on
 	forced  []forced // forced deliveries that wait for the runner or for their consumer
 
@@ -143,7 +144,18 @@ func (q *Queue) addLocked(w *Work, r Ref, scheduled int64) {
 
 // put appends a ref at the end of its level and applies last-value and ring rules.
 func (q *Queue) put(w *Work, r Ref) {
-	m := r.Msg
+	q.notice(r.Msg)
+	if q.lastValues != nil {
+		q.replaceLastValue(w, r.Msg)
+	}
+	q.push(r)
+	if q.cfg.RingSize >= 0 {
+		q.trimRing(w, 1)
+	}
+}
+
+// notice looks at a message that is going to wait here for what changes how the queue delivers.
+func (q *Queue) notice(m *message.Message) {
 	if !q.grouped && m.Has(message.HasGroupID) && q.groupsOn() {
 		q.grouped = true
 		q.rescan()
@@ -151,13 +163,6 @@ func (q *Queue) put(w *Work, r Ref) {
 	if !q.foreign && m.Encoding() != message.Core {
 		q.foreign = true
 		q.rescan()
-	}
-	if q.lastValues != nil {
-		q.replaceLastValue(w, m)
-	}
-	q.push(r)
-	if q.cfg.RingSize >= 0 {
-		q.trimRing(w)
 	}
 }
 
@@ -200,8 +205,7 @@ const (
 	reasonReplaced
 )
 
-// drop takes a ref that is in no list out of the queue for good. tx, when not 0, is the transaction whose commit has
-// already recorded the acknowledgement: then only the message's own record is left to delete.
+// drop takes a ref that is in no list out of the queue for good, whatever the store says. See leave.
 func (q *Queue) drop(w *Work, r Ref, why reason) {
 	q.settled(r, why)
 	q.b.backings[r.from].Ack(w, q, r)
@@ -218,7 +222,6 @@ func (q *Queue) settled(r Ref, why reason) {
 	case reasonExpired:
 		q.stats.Expired++
 	case reasonReplaced:
-		q.stats.Acknowledged++
 		q.stats.Replaced++
 	}
 	q.size -= r.Msg.PersistentSize()
@@ -248,6 +251,13 @@ func (q *Queue) unsettled(r Ref, why reason) {
 		q.durableCount++
 		q.durableSize += r.Msg.PersistentSize()
 	}
+	if q.lastValues != nil {
+		if key, ok := q.lastValueKey(r.Msg); ok {
+			if _, known := q.lastValues[key]; !known {
+				q.lastValues[key] = r.Msg.ID()
+			}
+		}
+	}
 }
 
 // requeue puts back refs that were given to a consumer, at their old places. They are no longer counted as delivering.
@@ -269,12 +279,13 @@ func (q *Queue) requeue(w *Work, refs []Ref) {
 		q.resident++
 	}
 	if q.cfg.RingSize >= 0 {
-		q.trimRing(w)
+		q.trimRing(w, len(refs))
 	}
 }
 
-func (q *Queue) trimRing(w *Work) {
-	for int64(q.resident) > q.cfg.RingSize {
+// trimRing makes room for as many refs as have come. A ring that was shortened while it was full stays as full as it was.
+func (q *Queue) trimRing(w *Work, came int) {
+	for ; came > 0 && int64(q.resident) > q.cfg.RingSize; came-- {
 		p := q.top()
 		r := q.levels[p].popFront(q.recycle())
 		q.resident--

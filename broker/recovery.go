@@ -25,6 +25,7 @@ func (r *recovery) Queue(rec QueueRecord) {
 		b.log.Error("a stored queue has a filter that cannot be parsed: it takes no messages until the queue is updated", "queue", rec.Name, "filter", rec.Filter, "error", err)
 		f, _ = b.parseFilter("1 = 2")
 	}
+	rec.RingSize = b.storedRing(rec.QueueConfig)
 	q := b.newQueue(rec.ID, rec.QueueConfig, a)
 	q.match.Store(&queueMatch{routing: rec.Routing, filter: f})
 	b.bind(a, q)

@@ -260,15 +260,29 @@ type refRing struct {
 func (q *refRing) at(i int) *Ref { return &q.refs[(q.head+i)&(len(q.refs)-1)] }
 
 func (q *refRing) push(r Ref) {
-	if q.n == len(q.refs) {
-		grown := make([]Ref, max(16, 2*len(q.refs)))
-		for i := range q.n {
-			grown[i] = *q.at(i)
-		}
-		q.refs, q.head = grown, 0
-	}
+	q.grow()
 	*q.at(q.n) = r
 	q.n++
+}
+
+// pushFront puts a ref before all others.
+func (q *refRing) pushFront(r Ref) {
+	q.grow()
+	q.head = (q.head - 1) & (len(q.refs) - 1)
+	q.n++
+	*q.at(0) = r
+}
+
+// grow makes room for one more.
+func (q *refRing) grow() {
+	if q.n < len(q.refs) {
+		return
+	}
+	grown := make([]Ref, max(16, 2*len(q.refs)))
+	for i := range q.n {
+		grown[i] = *q.at(i)
+	}
+	q.refs, q.head = grown, 0
 }
 
 func (q *refRing) popFront() Ref {

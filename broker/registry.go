@@ -160,6 +160,9 @@ func (b *Broker) createAddress(name string, types RoutingTypes, autoCreated, tem
 	}
 	a := b.newAddress(rec, temporary, !temporary)
 	b.notify("ADDRESS_ADDED", Prop{"_AMQ_Address", name}, Prop{"_AMQ_Routing_Type", firstType(types)})
+	if err := b.makeRetroactive(a); err != nil {
+		b.log.Error("cannot make an address retroactive", "address", name, "error", err)
+	}
 	return a, nil
 }
 
@@ -243,14 +246,14 @@ func (b *Broker) DeleteAddress(w *Work, name string, force bool) error {
 				return err
 			}
 		}
-		if len(a.bindings) > 0 {
+		if n := len(a.bindings); n > 1 || n == 1 && a.bindings[0].Name() != b.retroactiveDivert(a).Name {
 			return errorf(DeleteAddressError, "AMQ229205: Address %s has bindings", name)
 		}
 	}
-	return b.deleteAddress(a)
+	return b.deleteAddress(w, a)
 }
 
-func (b *Broker) deleteAddress(a *Address) error {
+func (b *Broker) deleteAddress(w *Work, a *Address) error {
 	if a.stored {
 		if err := b.store.DeleteAddress(a.id); err != nil {
 			return err
@@ -279,7 +282,7 @@ func (b *Broker) deleteAddress(a *Address) error {
 	})
 	a.grantAll()
 	b.notify("ADDRESS_REMOVED", Prop{"_AMQ_Address", a.name}, Prop{"_AMQ_Routing_Type", firstType(a.types)})
-	return nil
+	return b.removeRetroactive(w, a)
 }
 
 // DefaultQueue returns the attributes of a queue as the settings of its address have them.
@@ -394,6 +397,9 @@ func (b *Broker) createQueue(cfg QueueConfig, o CreateOptions) (*Queue, error) {
 		props = append(props, Prop{"_AMQ_FilterString", cfg.Filter})
 	}
 	b.notify("BINDING_ADDED", props...)
+	if err := b.copyRetroactive(q); err != nil {
+		b.log.Error("cannot copy the messages that a retroactive address has kept", "address", a.name, "queue", cfg.Name, "error", err)
+	}
 	return q, nil
 }
 
@@ -523,9 +529,6 @@ func (b *Broker) UpdateQueue(w *Work, name string, u QueueUpdate) (*Queue, error
 		q.exclusive = nil
 	}
 	q.rescan()
-	if cfg.RingSize >= 0 {
-		q.trimRing(w)
-	}
 	q.deliver(w)
 	q.mu.Unlock()
 	b.mu.Lock()
@@ -558,7 +561,7 @@ func (b *Broker) DeleteQueue(w *Work, name string, o DeleteQueueOptions) error {
 		return err
 	}
 	if a := q.address; o.AutoDeleteAddress && a.autoCreated && len(a.bindings) == 0 && (a.Settings().AutoDeleteAddressesDelay == 0 || a.temporary) {
-		return b.deleteAddress(a)
+		return b.deleteAddress(w, a)
 	}
 	return nil
 }
@@ -719,6 +722,10 @@ func (b *Broker) ResumeAddress(w *Work, a *Address) error {
 func (b *Broker) CreateDivert(cfg DivertConfig, persist bool) error {
 	b.admin.Lock()
 	defer b.admin.Unlock()
+	return b.createDivert(cfg, persist)
+}
+
+func (b *Broker) createDivert(cfg DivertConfig, persist bool) error {
 	f, err := b.parseFilter(cfg.Filter)
 	if err != nil {
 		return err
@@ -762,6 +769,10 @@ func (b *Broker) CreateDivert(cfg DivertConfig, persist bool) error {
 func (b *Broker) DeleteDivert(name string) error {
 	b.admin.Lock()
 	defer b.admin.Unlock()
+	return b.deleteDivert(name)
+}
+
+func (b *Broker) deleteDivert(name string) error {
 	b.mu.Lock()
 	d := b.diverts[name]
 	if d == nil {

@@ -56,7 +56,7 @@ func (b *Broker) reap(atStart bool) {
 	for _, a := range b.Addresses() {
 		b.admin.Lock()
 		if b.addressReapable(w, a, atStart) {
-			if err := b.deleteAddress(a); err != nil {
+			if err := b.deleteAddress(w, a); err != nil {
 				b.log.Warn("cannot delete an unused address", "address", a.name, "error", err)
 			}
 		}

@@ -78,18 +78,49 @@ func (q *Queue) putFirst(w *Work, refs []scheduledRef) {
 	if len(refs) == 0 {
 		return
 	}
+	if q.lastValues != nil {
+		refs = q.lastOf(w, refs)
+	}
 	for i := len(refs) - 1; i >= 0; i-- {
 		r := refs[i].Ref
 		r.flags = 0
+		q.notice(r.Msg)
 		p := r.Msg.Priority()
 		q.levels[p].pushFront(r)
 		q.occupied |= 1 << p
 		q.resident++
 	}
 	if q.cfg.RingSize >= 0 {
-		q.trimRing(w)
+		q.trimRing(w, len(refs))
 	}
 	q.deliver(w)
+}
+
+// lastOf applies the rule of a last-value queue to refs whose time has come, in this order: one that arrives replaces the
+// value that is there, one that was delivered before and comes back gives way to it.
+func (q *Queue) lastOf(w *Work, refs []scheduledRef) []scheduledRef {
+	current := func(r *scheduledRef) (key string, last, other bool) {
+		key, last = q.lastValueKey(r.Msg)
+		id, known := q.lastValues[key]
+		return key, last, last && known && id != r.Msg.ID()
+	}
+	for i := range refs {
+		switch key, last, other := current(&refs[i]); {
+		case !other && last:
+			q.lastValues[key] = refs[i].Msg.ID()
+		case other && refs[i].Count == 0:
+			q.replaceLastValue(w, refs[i].Msg)
+		}
+	}
+	kept := refs[:0]
+	for i := range refs {
+		if _, _, other := current(&refs[i]); other {
+			q.drop(w, refs[i].Ref, reasonReplaced)
+			continue
+		}
+		kept = append(kept, refs[i])
+	}
+	return kept
 }
 
 // takeScheduled removes the scheduled refs that match.

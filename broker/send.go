@@ -24,17 +24,33 @@ type SendOptions struct {
 	Routing  message.RoutingType // forced by a prefix; Unspecified takes the message's own
 	Answer   Answer
 	Producer *Producer // who counts it; may be nil
+	// Body is the complete body of a large message, which is not synced yet; nil if it is.
+	Body BodyWriter
 }
 
-// Send takes over m and sends it. Whatever becomes of it is told through o.Answer; a message refused within a transaction
-// makes it rollback-only. The only error is ErrBlocks.
+// Send takes over m, and o.Body, and sends it. Whatever becomes of it is told through o.Answer; a message refused within a
+// transaction makes it rollback-only. The only error is ErrBlocks: then m and o.Body are still the caller's.
 func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
+	if o.Body == nil {
+		return s.send(w, m, &o)
+	}
+	err := s.send(w, m, &o)
+	if err == nil && o.Body != nil { // nobody will sync it
+		o.Body.Abort()
+	}
+	return err
+}
+
+func (s *Session) send(w *Work, m *message.Message, o *SendOptions) error {
 	t, err := s.target(m, o.Address)
 	want := m.RoutingType()
 	if o.Routing != message.Unspecified {
 		want = o.Routing
 	}
-	if err == nil && !t.allowed {
+	if fresh := s.Fresh(); err == nil && (!t.allowed || !fresh) {
+		if !fresh && !s.MayBlock {
+			return ErrBlocks
+		}
 		perm := security.Send
 		if t.name == s.b.opts.ManagementAddress {
 			perm = security.Manage
@@ -43,7 +59,7 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 		t.allowed = err == nil
 	}
 	if err == nil && t.name == s.b.opts.ManagementAddress && s.b.opts.Manage != nil {
-		return s.manage(w, m, o)
+		return s.manage(w, m, *o)
 	}
 	if err == nil && t.creates&(1<<(want+1)) != 0 {
 		if !s.MayBlock {
@@ -68,6 +84,14 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 			return nil
 		}
 	}
+	if o.Body != nil && a != nil {
+		if err := s.syncBody(m, rt, o); err == ErrBlocks {
+			return err
+		} else if err != nil {
+			s.refuse(w, m, o.Answer, err)
+			return nil
+		}
+	}
 	s.sent.Add(1)
 	if o.Producer != nil {
 		o.Producer.Count(m)
@@ -78,6 +102,13 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 		return nil
 	}
 	st := a.Settings()
+	var named *routeTo
+	if m.Has(message.HasInternal) {
+		if named, err = namedQueues(m); err != nil {
+			s.refuse(w, m, o.Answer, err)
+			return nil
+		}
+	}
 	if m, err = s.adjust(w, m, t, st); err != nil {
 		s.refuse(w, m, o.Answer, err)
 		return nil
@@ -92,9 +123,14 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 	}
 	out := newOutcome(s, o.Answer)
 	out.send.msg = m
+	out.body, o.Body = o.Body, nil
 	a.account.take(m)
-	err = s.b.fill(t.name, rt, &out.send, want)
-	for err == nil && !out.send.routed() && s.b.creates(s.b.route(t.name))&(1<<(want+1)) != 0 {
+	if named != nil {
+		err = s.b.fillNamed(t.name, rt, &out.send, named, want)
+	} else {
+		err = s.b.fill(t.name, rt, &out.send, want)
+	}
+	for err == nil && named == nil && !out.send.routed() && s.b.creates(s.b.route(t.name))&(1<<(want+1)) != 0 {
 		// the queue that was to be created, or was there, has been deleted for not being used: this is so rare that it may block
 		if err = s.autoCreate(t.name, want); err == nil {
 			out.send.giveBack()
@@ -103,6 +139,7 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 	}
 	if err != nil {
 		out.send.abandon()
+		out.abortBody()
 		out.free()
 		s.refuse(w, nil, o.Answer, err)
 		return nil
@@ -122,6 +159,14 @@ func (s *Session) Send(w *Work, m *message.Message, o SendOptions) error {
 	}
 	s.commitSend(w, a, out)
 	return nil
+}
+
+// inTx tells whether a send belongs to a transaction.
+func (s *Session) inTx() bool {
+	if s.XA {
+		return s.tx != nil
+	}
+	return !s.AutoCommitSends
 }
 
 // sendTx is the transaction that a send belongs to, nil when it takes effect by itself: an XA session outside a branch.
@@ -150,6 +195,13 @@ func (s *Session) ackTx() *Tx {
 func (s *Session) commitSend(w *Work, a *Address, out *outcome) {
 	m := out.send.msg
 	durable := out.send.durable()
+	if out.body != nil {
+		if durable {
+			s.storeBehind(out)
+			return
+		}
+		out.abortBody() // its queue was not durable, or was deleted
+	}
 	if m.Has(message.HasDuplicateID) && a.dups.size > 0 {
 		s.commitOnce(w, a, out, durable)
 		return
@@ -341,7 +393,7 @@ func (s *Session) adjust(w *Work, m *message.Message, t *sendTarget, st *config.
 		edit.Set(message.PropIngressTime, w.Now)
 	}
 	if m.Has(message.HasInternal) {
-		edit.Remove(message.IsInternalProperty)
+		edit.Remove(routesItself)
 	}
 	if body := m.Large(); body != nil {
 		body.Retain()
@@ -488,7 +540,7 @@ func (b *Broker) enlarge(m *message.Message) (*message.Message, error) {
 		body.Abort()
 		return m, err
 	}
-	file, err := body.Finish()
+	file, err := FinishBody(body)
 	if err != nil {
 		return m, err
 	}
@@ -505,24 +557,4 @@ func (b *Broker) enlarge(m *message.Message) (*message.Message, error) {
 	large.SetID(id)
 	m.Release()
 	return large, nil
-}
-
-// BeginLarge begins a large message: its id and where its body goes. An unfinished one is dropped.
-func (s *Session) BeginLarge(durable bool) (int64, BodyWriter, error) {
-	s.AbortLarge()
-	id := s.b.store.NextID()
-	body, err := s.b.store.CreateBody(id, durable)
-	s.large = body
-	return id, body, err
-}
-
-// EndLarge forgets the unfinished body: it has become a message.
-func (s *Session) EndLarge() { s.large = nil }
-
-// AbortLarge drops the unfinished large message.
-func (s *Session) AbortLarge() {
-	if s.large != nil {
-		s.large.Abort()
-		s.large = nil
-	}
 }

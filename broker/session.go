@@ -1,7 +1,9 @@
 package broker
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -26,18 +28,26 @@ type Connection struct {
 	user      string
 	clientID  string
 	temporary []string
-	sessions  map[*Session]bool
+	sessions  []*Session
+	over      chan struct{} // closed when End has done everything
 }
 
 // Connect registers a connection.
 func (b *Broker) Connect(id, remote, protocol string, closer func(reason string)) *Connection {
-	c := &Connection{ID: id, Remote: remote, Protocol: protocol, Created: b.now(), Close: closer, b: b, sessions: map[*Session]bool{}}
+	c := &Connection{ID: id, Remote: remote, Protocol: protocol, Created: b.now(), Close: closer, b: b, over: make(chan struct{})}
 	b.openedConnections.Add(1)
 	b.mu.Lock()
 	b.connections[id] = c
 	b.mu.Unlock()
 	b.notify("CONNECTION_CREATED", Prop{"_AMQ_ConnectionName", c.ID}, Prop{"_AMQ_CertSubjectDN", "unavailable"}, Prop{"_AMQ_RemoteAddress", c.Remote})
 	return c
+}
+
+// Await lets Broker.Stop close the connection and wait for End, which its owner promises to call soon after Close.
+func (c *Connection) Await() {
+	c.b.mu.Lock()
+	c.b.awaited[c] = true
+	c.b.mu.Unlock()
 }
 
 // Connections returns all connections.
@@ -55,11 +65,14 @@ func (b *Broker) Connections() []*Connection {
 func (c *Connection) Sessions() []*Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make([]*Session, 0, len(c.sessions))
-	for s := range c.sessions {
-		out = append(out, s)
+	return slices.Clone(c.sessions)
+}
+
+// forget removes a session. Called with the connection's lock held.
+func (c *Connection) forget(s *Session) {
+	if i := slices.Index(c.sessions, s); i >= 0 {
+		c.sessions = slices.Delete(c.sessions, i, i+1)
 	}
-	return out
 }
 
 // ClientID is the id that the client gave itself, empty for none.
@@ -84,7 +97,7 @@ func (c *Connection) User() string {
 }
 
 // End unregisters the connection: its sessions are closed and its temporary queues deleted. lost: it failed, so that
-// what was delivered counts as an attempt.
+// what was delivered counts as an attempt. It is called once, when nobody works for the connection any more.
 func (c *Connection) End(w *Work, lost bool) {
 	for _, s := range c.Sessions() {
 		s.Close(w, lost)
@@ -105,6 +118,10 @@ func (c *Connection) End(w *Work, lost bool) {
 	c.b.mu.Unlock()
 	c.b.notify("CONNECTION_DESTROYED", Prop{"_AMQ_ConnectionName", c.ID}, Prop{"_AMQ_CertSubjectDN", "unavailable"}, Prop{"_AMQ_RemoteAddress", c.Remote})
 	w.Flush()
+	c.b.mu.Lock()
+	delete(c.b.awaited, c)
+	c.b.mu.Unlock()
+	close(c.over)
 }
 
 // Answer is what a protocol wants to be told when a request is done. The engine keeps it and hands it back.
@@ -125,8 +142,10 @@ type Client interface {
 
 // SessionOptions describe a session.
 type SessionOptions struct {
-	Name            string
-	Principal       security.Principal
+	Name      string
+	Principal security.Principal
+	// Login checks the principal again from time to time. Nil: it stays what it is.
+	Login           *security.Login
 	Client          Client
 	AutoCommitSends bool
 	AutoCommitAcks  bool
@@ -145,22 +164,25 @@ type Session struct {
 	SessionOptions
 	Created int64
 	// MayBlock tells that the caller is on a goroutine where waiting for the disk is allowed.
-	MayBlock   bool
-	consumers  map[int64]*Consumer
-	producers  []*Producer
-	metadata   map[string]string
-	started    bool
-	closed     atomic.Bool
-	tx         *Tx
-	xaTimeout  int64 // seconds
-	targets    [2]sendTarget
-	large      BodyWriter
-	credits    map[string]*Address // names of addresses whose room it waits for, or did
-	unanswered []Code              // errors of requests without an answer that the operator was told of
+	MayBlock     bool
+	consumers    map[int64]*Consumer
+	producers    []*Producer
+	metadata     map[string]string
+	metadataSize int // bytes
+	started      bool
+	closed       atomic.Bool
+	tx           *Tx
+	xaTimeout    int64 // seconds
+	targets      [2]sendTarget
+	large        BodyWriter
+	credits      map[string]*Address // names of addresses whose room it waits for, or did
+	unanswered   []Code              // errors of requests without an answer that the operator was told of
 
-	mu         sync.Mutex // guards the queue of outcomes, and consumers against other goroutines
+	mu         sync.Mutex // guards the queue of outcomes, and consumers and metadata against other goroutines
 	head, tail *outcome
 	pending    atomic.Int32
+	waiting    atomic.Int32 // length of unstored.list; changed under mu
+	unstored   *unstored    // nil before it is needed
 
 	sent atomic.Int64
 }
@@ -171,7 +193,7 @@ func (c *Connection) NewSession(o SessionOptions) (*Session, error) {
 	if b.stopping.Load() {
 		return nil, errorf(SessionCreationRejected, "AMQ229034: Server not started")
 	}
-	s := &Session{b: b, SessionOptions: o, Created: b.now(), consumers: map[int64]*Consumer{}, metadata: map[string]string{}, xaTimeout: b.opts.TransactionTimeout / 1000}
+	s := &Session{b: b, SessionOptions: o, Created: b.now(), xaTimeout: b.opts.TransactionTimeout / 1000}
 	s.conn.Store(c)
 	b.mu.Lock()
 	if err := b.checkSessions(o.Principal.User); err != nil {
@@ -182,7 +204,7 @@ func (c *Connection) NewSession(o SessionOptions) (*Session, error) {
 	b.mu.Unlock()
 	c.mu.Lock()
 	c.user = o.Principal.User
-	c.sessions[s] = true
+	c.sessions = append(c.sessions, s)
 	c.mu.Unlock()
 	b.notify("SESSION_CREATED", Prop{"_AMQ_ConnectionName", c.ID}, Prop{"_AMQ_User", o.Principal.User}, Prop{"_AMQ_SessionName", o.Name}, Prop{"_AMQ_Client_ID", textOrNull(c.ClientID())}, Prop{"_AMQ_Protocol_Name", c.Protocol})
 	return s, nil
@@ -216,13 +238,13 @@ func (s *Session) Broker() *Broker { return s.b }
 func (s *Session) Move(c *Connection) {
 	old := s.Conn()
 	old.mu.Lock()
-	delete(old.sessions, s)
+	old.forget(s)
 	temporary := old.temporary
 	old.temporary = nil
 	user, client := old.user, old.clientID
 	old.mu.Unlock()
 	c.mu.Lock()
-	c.sessions[s] = true
+	c.sessions = append(c.sessions, s)
 	c.temporary = append(c.temporary, temporary...)
 	c.user, c.clientID = user, client
 	c.mu.Unlock()
@@ -252,7 +274,7 @@ func (s *Session) Close(w *Work, lost bool) {
 	b.mu.Unlock()
 	c := s.Conn()
 	c.mu.Lock()
-	delete(c.sessions, s)
+	c.forget(s)
 	c.mu.Unlock()
 	b.notify("SESSION_CLOSED", Prop{"_AMQ_ConnectionName", c.ID}, Prop{"_AMQ_User", s.Principal.User}, Prop{"_AMQ_SessionName", s.Name}, Prop{"_AMQ_Client_ID", textOrNull(c.ClientID())}, Prop{"_AMQ_Protocol_Name", c.Protocol})
 }
@@ -289,7 +311,14 @@ func (s *Session) Metadata() map[string]string {
 	return out
 }
 
-// SetMetadata notes something about the client. unique: refused when another session of this broker has the same.
+// Bounds of what a client says about itself in one session.
+const (
+	maxMetadata     = 256       // entries
+	maxMetadataSize = 256 << 10 // bytes of all keys and values
+)
+
+// SetMetadata notes something about the client. unique: refused when another session of this broker has the same. What
+// goes beyond maxMetadata or maxMetadataSize is refused.
 func (s *Session) SetMetadata(key, value string, unique bool) error {
 	if unique {
 		for _, o := range s.b.Sessions() {
@@ -301,12 +330,30 @@ func (s *Session) SetMetadata(key, value string, unique bool) error {
 			}
 		}
 	}
-	s.mu.Lock()
-	s.metadata[key] = value
-	s.mu.Unlock()
+	if err := s.putMetadata(key, value); err != nil {
+		return err
+	}
 	if key == "jms-client-id" {
 		s.Conn().SetClientID(value)
 	}
+	return nil
+}
+
+func (s *Session) putMetadata(key, value string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, known := s.metadata[key]
+	size := s.metadataSize + len(value) - len(old)
+	if !known {
+		size += len(key)
+	}
+	if size > maxMetadataSize || !known && len(s.metadata) == maxMetadata {
+		return errorf(IllegalState, "metadata of a session are at most %d entries and %d bytes", maxMetadata, maxMetadataSize)
+	}
+	if s.metadata == nil {
+		s.metadata = map[string]string{}
+	}
+	s.metadata[key], s.metadataSize = value, size
 	return nil
 }
 
@@ -334,11 +381,45 @@ func (s *Session) check(p security.Permission, address, queue string) error {
 	if s.b.opts.Access == nil {
 		return nil
 	}
-	err := s.b.opts.Access.Check(s.Principal, p, address, queue)
+	who, err := s.who()
+	if err != nil {
+		return err
+	}
+	err = s.b.opts.Access.Check(who, p, address, queue)
 	if err != nil {
 		s.b.notify("SECURITY_PERMISSION_VIOLATION", Prop{"_AMQ_Address", address}, Prop{"_AMQ_CheckType", p.String()}, Prop{"_AMQ_User", s.Principal.User})
 	}
 	return err
+}
+
+// Fresh tells that no permission needs the user's login checked again, which may block.
+func (s *Session) Fresh() bool { return s.Login == nil || s.Login.Fresh() }
+
+// Who is the principal with the roles that it has now; its last ones when it has been refused since.
+func (s *Session) Who() security.Principal {
+	who, err := s.who()
+	if err != nil {
+		return security.Principal{User: s.Principal.User}
+	}
+	return who
+}
+
+// who is Who with the refusal. After a new check nothing that was allowed before counts.
+func (s *Session) who() (security.Principal, error) {
+	if s.Login == nil {
+		return s.Principal, nil
+	}
+	who, changed, err := s.Login.Principal(context.Background())
+	if changed {
+		for i := range s.targets {
+			s.targets[i].allowed = false
+		}
+		var refused *security.AuthenticationError
+		if errors.As(err, &refused) {
+			s.b.notify("SECURITY_AUTHENTICATION_VIOLATION", Prop{"_AMQ_User", textOrNull(refused.User)}, Prop{"_AMQ_CertSubjectDN", refused.SubjectDN}, Prop{"_AMQ_RemoteAddress", refused.Remote})
+		}
+	}
+	return who, err
 }
 
 // Check asks for a permission on behalf of a protocol.
@@ -393,6 +474,6 @@ func (s *Session) DeleteQueue(w *Work, name string) error {
 	if err := s.check(perm, q.address.name, q.cfg.Name); err != nil {
 		return err
 	}
-	mayDelete := q.address.temporary || s.b.opts.Access == nil || s.b.opts.Access.Check(s.Principal, security.DeleteAddress, q.address.name, "") == nil
+	mayDelete := q.address.temporary || s.b.opts.Access == nil || s.b.opts.Access.Check(s.Who(), security.DeleteAddress, q.address.name, "") == nil
 	return s.b.DeleteQueue(w, q.cfg.Name, DeleteQueueOptions{CheckConsumers: true, AutoDeleteAddress: mayDelete})
 }

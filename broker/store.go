@@ -18,7 +18,7 @@ const (
 	OpAckRef                          // 33: ID, Queue
 	OpDeliveryCount                   // 34: ID, Queue, N = count
 	OpScheduled                       // 36: ID, Queue, N = ms since the epoch
-	OpDeleteMessage                   // DELETE of the message ID and all its references
+	OpDeleteMessage                   // DELETE of the message ID and all its references; Queue: that of the last one
 	OpAddDuplicate                    // 37: ID = record, Name = address or cache, Bytes = duplicate id
 	OpDeleteRecord                    // DELETE of the record ID that is not a message
 	OpHeuristic                       // 38: ID = record, Xid, N = 1 commit, 0 rollback; always synced
@@ -190,13 +190,30 @@ type Bodies interface {
 	DeleteBody(id int64)
 }
 
-// A BodyWriter takes the bytes of a large body as they arrive. Not for use by two goroutines at once.
+// A BodyWriter takes the bytes of a large body as they arrive: Write, then Complete and Sync, or Abort. Not for use by two
+// goroutines at once.
 type BodyWriter interface {
 	Write(p []byte) (int, error)
-	// Finish syncs a durable body and its name, and hands the body over. It may take milliseconds.
-	Finish() (message.Body, error)
-	// Abort removes the file.
+	// Complete hands the body over. A durable one is not on disk before Sync. After an error the file is gone.
+	Complete() (message.Body, error)
+	// Sync syncs a durable body and its name; for others it does nothing. It may take milliseconds.
+	Sync() error
+	// Abort removes the file. After Complete it only gives up the sync: whoever has the body discards it.
 	Abort()
+}
+
+// FinishBody completes and syncs a body. After an error the file is gone.
+func FinishBody(w BodyWriter) (message.Body, error) {
+	body, err := w.Complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Sync(); err != nil {
+		body.Discard()
+		body.Release()
+		return nil, err
+	}
+	return body, nil
 }
 
 // Replicated is the seam for a replica.

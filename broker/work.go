@@ -1,6 +1,10 @@
 package broker
 
-import "github.com/saranga-mq/saranga/broker/message"
+import (
+	"sync"
+
+	"github.com/saranga-mq/saranga/broker/message"
+)
 
 // Work is what a goroutine collects while it holds locks of the engine and does once it holds none: store operations,
 // releases, moves to other addresses, outputs to flush. Each connection has one for its reader; the store's goroutine and
@@ -17,6 +21,7 @@ type Work struct {
 	stored bool
 
 	ops      []Op
+	leaving  []leaving // refs that have left their queues with some of ops
 	released []*message.Message
 	bodies   []int64
 	moves    []move
@@ -24,15 +29,32 @@ type Work struct {
 	inDoubt  []*Tx // branches that remain prepared because their end could not be stored
 	dirty    []Output
 
-	stuck    map[int64]bool // not nil: gathers the ids of messages that could not be moved
-	stuckErr *Error         // why the last one could not
+	stuck    map[int64]bool  // not nil: gathers the ids of messages that could not be moved or removed
+	stuckErr *Error          // why the last one could not
+	until    map[int64]int64 // not nil: the times that messages were taken away from
+	refused  bool            // something was put back in this batch
 }
 
 // NewWork returns the work of a new connection or other user of sessions.
 func (b *Broker) NewWork() *Work { return &Work{b: b, Now: b.now()} }
 
+var works = sync.Pool{New: func() any { return new(Work) }}
+
+// LendWork returns work for one batch: an idle connection needs none.
+func (b *Broker) LendWork() *Work {
+	w := works.Get().(*Work)
+	w.b = b
+	return w
+}
+
+// GiveBack ends the use of lent work that has been flushed.
+func (w *Work) GiveBack() {
+	w.b = nil
+	works.Put(w)
+}
+
 // Begin starts a batch.
-func (w *Work) Begin() { w.Now = w.b.now() }
+func (w *Work) Begin() { w.Now, w.refused = w.b.now(), false }
 
 // An Output is where deliveries go: a connection's output.
 type Output interface {
@@ -57,22 +79,21 @@ func (w *Work) op(op Op) { w.ops = append(w.ops, op) }
 // append puts the collected operations and then more into the store, with one waiter for the whole.
 func (w *Work) append(waiter Waiter, mode AppendMode) error {
 	if len(w.ops) == 0 && waiter == nil {
+		w.certain(0)
 		return nil
 	}
 	if w.stored {
 		mode |= Reserve
 	}
 	_, err := w.b.store.Append(w.ops, waiter, mode)
+	if err != nil {
+		w.refuse(err, waiter == nil)
+		return err
+	}
+	w.certain(0)
 	clear(w.ops)
 	w.ops = w.ops[:0]
-	if err != nil {
-		// Their messages are still in the store and come back with it. A file that nobody needs is found at the next start.
-		w.bodies = w.bodies[:0]
-		if waiter == nil {
-			w.b.appendFailed(err)
-		}
-	}
-	return err
+	return nil
 }
 
 // Flush does everything collected. None of the broker's locks may be held.
@@ -110,6 +131,9 @@ func (w *Work) settle() {
 		}
 		w.inDoubt = w.inDoubt[:0]
 		if len(w.moves) == 0 {
+			if len(w.ops) > 0 {
+				continue // what was put back has made them
+			}
 			break
 		}
 		moves := w.moves

@@ -211,7 +211,7 @@ func TestStoreBodies(t *testing.T) {
 	if _, err := w.Write([]byte(content)); err != nil {
 		t.Fatal(err)
 	}
-	body, err := w.Finish()
+	body, err := broker.FinishBody(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestStoreTap(t *testing.T) {
 	if _, err := b.Write([]byte("abc")); err != nil {
 		t.Fatal(err)
 	}
-	body, err := b.Finish()
+	body, err := broker.FinishBody(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,7 +411,7 @@ func TestStoreFailure(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := w.Finish(); !errors.Is(err, syscall.EIO) {
+				if _, err := broker.FinishBody(w); !errors.Is(err, syscall.EIO) {
 					t.Errorf("got %v", err)
 				}
 			}
@@ -510,7 +510,7 @@ func storeLife(t *testing.T, stop int, torn *rand.Rand) int {
 				if _, err = w.Write([]byte(strings.Repeat("L", 3000))); err != nil {
 					return err
 				}
-				body, err := w.Finish()
+				body, err := broker.FinishBody(w)
 				if err != nil {
 					return err
 				}

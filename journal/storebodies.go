@@ -43,7 +43,7 @@ func (s *Store) CopyBody(id int64, durable bool, from message.Body) (message.Bod
 		}
 		off += int64(n)
 	}
-	return w.Finish()
+	return broker.FinishBody(w)
 }
 
 // DeleteBody removes the file when the delete of its message, appended before, is on disk: until then a crash could bring
@@ -83,8 +83,8 @@ func (b *bodyWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *bodyWriter) Finish() (message.Body, error) {
-	body, err := b.w.Finish()
+func (b *bodyWriter) Complete() (message.Body, error) {
+	body, err := b.w.Complete()
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +92,12 @@ func (b *bodyWriter) Finish() (message.Body, error) {
 	return body, nil
 }
 
+func (b *bodyWriter) Sync() error { return b.w.Sync() }
+
 func (b *bodyWriter) Abort() {
-	b.w.Abort()
-	b.tell(broker.BodyOp{Delete: true})
+	if b.w.Abort() {
+		b.tell(broker.BodyOp{Delete: true})
+	}
 }
 
 func (b *bodyWriter) tell(op broker.BodyOp) {

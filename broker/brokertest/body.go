@@ -10,10 +10,11 @@ import (
 
 // A Body is the body of a large message in a Store.
 type Body struct {
-	s     *Store
-	id    int64
-	data  []byte
-	holds atomic.Int32
+	s        *Store
+	id       int64
+	data     []byte
+	complete bool
+	holds    atomic.Int32
 }
 
 // CreateBody implements broker.Bodies.
@@ -42,7 +43,7 @@ func (s *Store) CopyBody(id int64, durable bool, from message.Body) (message.Bod
 		w.Abort()
 		return nil, err
 	}
-	return w.Finish()
+	return broker.FinishBody(w)
 }
 
 // DeleteBody implements broker.Bodies.
@@ -60,13 +61,26 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Finish implements broker.BodyWriter.
-func (w *bodyWriter) Finish() (message.Body, error) { return (*Body)(w), nil }
+// Complete implements broker.BodyWriter.
+func (w *bodyWriter) Complete() (message.Body, error) {
+	w.complete = true
+	return (*Body)(w), nil
+}
+
+// Sync implements broker.BodyWriter.
+func (w *bodyWriter) Sync() error {
+	if w.s.SyncBody != nil {
+		return w.s.SyncBody(w.id)
+	}
+	return nil
+}
 
 // Abort implements broker.BodyWriter.
 func (w *bodyWriter) Abort() {
-	w.holds.Store(0)
-	w.s.DeleteBody(w.id)
+	if !w.complete {
+		w.holds.Store(0)
+		w.s.DeleteBody(w.id)
+	}
 }
 
 // Size implements message.Body.

@@ -101,7 +101,7 @@ func (b *Broker) start() {
 	o := broker.Options{
 		Store: b.Store, Clock: b.Clock.Now, NodeID: "11111111-2222-3333-4444-555555555555", Name: "test",
 		Settings: b.Settings.For, Wildcards: config.DefaultWildcards(),
-		ManagementAddress: "activemq.management", ManagementNotificationAddress: "activemq.notifications",
+		InternalNamingPrefix: "$.artemis.internal.", ManagementAddress: "activemq.management", ManagementNotificationAddress: "activemq.notifications",
 		GlobalMaxBytes: -1, GlobalMaxMessages: -1, MaxRedeliveryRecords: 10, PersistIDCache: true, TransactionTimeout: 300000,
 	}
 	if b.configure != nil {

@@ -146,11 +146,23 @@ func (c *Client) Act(f func(w *broker.Work)) {
 // Send sends a message and waits for the answer.
 func (c *Client) Send(m *message.Builder) error {
 	c.b.T.Helper()
-	return c.send(c.build(m))
+	return c.send(c.build(m), nil)
 }
 
-// SendLarge sends a message whose body is a file.
+// SendLarge sends a message whose body is a file and waits for the answer.
 func (c *Client) SendLarge(m *message.Builder, body []byte) error {
+	c.b.T.Helper()
+	return c.send(c.large(m, body))
+}
+
+// PostLarge sends a message whose body is a file and does not wait: the answer, with that id, will be among Answers.
+func (c *Client) PostLarge(m *message.Builder, body []byte, id int64) {
+	c.b.T.Helper()
+	built, w := c.large(m, body)
+	c.Act(func(work *broker.Work) { c.post(work, built, w, broker.Answer{Kind: 1, ID: id}) })
+}
+
+func (c *Client) large(m *message.Builder, body []byte) (*message.Message, broker.BodyWriter) {
 	c.b.T.Helper()
 	id, w, err := c.BeginLarge(m.Durable)
 	if err == nil {
@@ -159,7 +171,7 @@ func (c *Client) SendLarge(m *message.Builder, body []byte) error {
 	if err != nil {
 		c.b.T.Fatalf("large body: %v", err)
 	}
-	file, err := w.Finish()
+	file, err := w.Complete()
 	if err != nil {
 		c.b.T.Fatalf("large body: %v", err)
 	}
@@ -168,7 +180,7 @@ func (c *Client) SendLarge(m *message.Builder, body []byte) error {
 	m.Body = nil
 	built := c.build(m)
 	built.SetID(id)
-	return c.send(built)
+	return built, w
 }
 
 func (c *Client) build(m *message.Builder) *message.Message {
@@ -180,13 +192,16 @@ func (c *Client) build(m *message.Builder) *message.Message {
 	return built
 }
 
-func (c *Client) send(built *message.Message) error {
+func (c *Client) send(built *message.Message, body broker.BodyWriter) error {
 	c.b.T.Helper()
-	return c.Do(func(w *broker.Work, a broker.Answer) {
-		if err := c.Session.Send(w, built, broker.SendOptions{Answer: a, Routing: message.Unspecified}); err != nil {
-			c.b.T.Fatalf("send: %v", err)
-		}
-	})
+	return c.Do(func(w *broker.Work, a broker.Answer) { c.post(w, built, body, a) })
+}
+
+func (c *Client) post(w *broker.Work, built *message.Message, body broker.BodyWriter, a broker.Answer) {
+	c.b.T.Helper()
+	if err := c.Session.Send(w, built, broker.SendOptions{Answer: a, Routing: message.Unspecified, Body: body}); err != nil {
+		c.b.T.Fatalf("send: %v", err)
+	}
 }
 
 // Text makes a durable text message with a routing type, unless that is Unspecified.

@@ -45,9 +45,12 @@ type Store struct {
 	ops        []broker.Op
 	failAppend func([]broker.Op) error
 	failBind   func(what string) error
-	bindOps    []string
-	maxRecord  int
-	tap        broker.Tap
+
+	// SyncBody, if set before the store is used, stands for the sync of a body and may wait.
+	SyncBody  func(id int64) error
+	bindOps   []string
+	maxRecord int
+	tap       broker.Tap
 }
 
 type waiter struct {

@@ -157,14 +157,6 @@ var elements = []Element{
 	{Path: "address-settings/address-setting/auto-delete-jms-queues", Effect: WithoutEffect, Note: jmsFlags},
 	{Path: "address-settings/address-setting/auto-create-jms-topics", Effect: WithoutEffect, Note: jmsFlags},
 	{Path: "address-settings/address-setting/auto-delete-jms-topics", Effect: WithoutEffect, Note: jmsFlags},
-	{Path: "address-settings/address-setting/retroactive-message-count", Effect: Refused, Note: "retroactive addresses aren't built yet; remove it", used: func(c *Config) bool {
-		for _, s := range c.AddressSettings {
-			if s.RetroactiveMessageCount != nil && *s.RetroactiveMessageCount > 0 {
-				return true
-			}
-		}
-		return false
-	}},
 }
 
 var effective = []string{

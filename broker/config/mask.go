@@ -85,19 +85,20 @@ func (c *Codec) Encode(plain string) (string, error) {
 	return n.Text(16), nil
 }
 
-// Decode unmasks a password.
+// Decode unmasks a password. The integer has lost the bytes at the start of
+// the ciphertext that repeat its sign: FF of a negative one, 00 of a positive
+// one. Artemis puts 00 back always, so that it can't read some of its own texts
+// or, worse, reads another password; here they are what was masked.
 func (c *Codec) Decode(masked string) (string, error) {
 	n, ok := new(big.Int).SetString(masked, 16)
 	if !ok || len(masked) > 8192 {
 		return "", errors.New("the password is not encrypted (not a hexadecimal number)")
 	}
 	data, negative := twosComplement(n)
-	plain, err := c.decrypt(leftPad(data, 0))
-	if err != nil && negative {
-		// Artemis loses leading FF bytes and then can't read its own text.
-		plain, err = c.decrypt(leftPad(data, 0xFF))
+	if negative {
+		return c.decrypt(leftPad(data, 0xFF))
 	}
-	return plain, err
+	return c.decrypt(leftPad(data, 0))
 }
 
 // twosComplement returns the shortest big-endian two's complement of n.

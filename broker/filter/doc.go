@@ -48,16 +48,21 @@
 //
 // A filter has at most [MaxLength] bytes and [MaxDepth] nested operators (chains of AND and OR are flat and count
 // once). LIKE takes time linear in the text for a given pattern. Matching allocates only for string concatenation.
-// XPATH and XQUERY are false for every message: Artemis evaluates XPATH on a body that is XML text, and is false else.
-// [Filter.Opaque] tells that a filter has such a part.
+//
+// # XPATH and XQUERY
+//
+// XPATH 'expression' is a condition on a body that is XML text, as package xpath describes it with its bounds; it is false
+// for other bodies, and never unknown. An expression that is none makes the filter one that does not parse. The body is
+// read when the evaluation comes to the first XPATH, once for all of a filter, which share the work that a document is
+// worth: property conditions belong in front. XQUERY 'anything' is false, as in Artemis.
 //
 // # API
 //
 //	func Parse(text string) (*Filter, error)          // "" and blanks: nil filter, which matches everything
 //	func (f *Filter) Match(src Source) bool           // safe for concurrent use, on a nil filter too
-//	func (f *Filter) Opaque() bool
 //	func (f *Filter) String() string
 //	type Source interface { Property(name string) Value }
+//	type BodySource interface { Source; StringBody(limit int) (string, bool) }
 //	func FromJMS(selector string) string
 //	type SyntaxError struct { Filter string; Offset int; Reason string }
 package filter

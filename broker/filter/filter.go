@@ -30,11 +30,19 @@ type Source interface {
 	Property(name string) Value
 }
 
+// A BodySource is a [Source] that XPATH can look into. For others XPATH is false.
+type BodySource interface {
+	Source
+	// StringBody is the body when it is a text; false for other bodies, and for those of more than limit bytes.
+	StringBody(limit int) (string, bool)
+}
+
 // Filter is a parsed selector. It is immutable and safe for concurrent use. The nil filter matches everything.
 type Filter struct {
-	text   string
-	root   node
-	opaque bool
+	text       string
+	root       node
+	xpath      bool // has XPATH
+	namespaces bool // some XPATH asks for namespace nodes
 }
 
 // SyntaxError says why a text is not a filter.
@@ -67,16 +75,19 @@ func Parse(text string) (*Filter, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return &Filter{text: text, root: root, opaque: p.opaque}, nil
+	return &Filter{text: text, root: root, xpath: p.xpath, namespaces: p.namespaces}, nil
 }
 
 // Match says whether the filter accepts the message that src stands for.
 func (f *Filter) Match(src Source) bool {
-	return f == nil || matches(f.root, src) == yes
+	if f == nil {
+		return true
+	}
+	if f.xpath {
+		src = &document{Source: src, namespaces: f.namespaces}
+	}
+	return matches(f.root, src) == yes
 }
-
-// Opaque tells that the filter has an XPATH or XQUERY part, which is taken to be false.
-func (f *Filter) Opaque() bool { return f != nil && f.opaque }
 
 // String is the text that the filter was parsed from, without surrounding blanks; "" for the nil filter.
 func (f *Filter) String() string {

@@ -165,24 +165,3 @@ func TestFromJMS(t *testing.T) {
 		}
 	}
 }
-
-// XPATH is false for a body that is not XML, for Artemis too; that it is false for any is one of our differences.
-func TestOpaque(t *testing.T) {
-	for text, want := range map[string]bool{"XPATH '//a'": false, "xquery 'x'": false, "XPATH '//a' OR i = 5": true, "NOT XPATH '//a'": true, "i = 5 AND XPATH '//a'": false} {
-		f, err := Parse(text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		if got := f.Match(properties(func(string) Value { return Int(5) })); got != want || !f.Opaque() {
-			t.Errorf("%s: matches %t, opaque %t, want %t, true", text, got, f.Opaque(), want)
-		}
-	}
-	if f, _ := Parse("i = 5"); f.Opaque() {
-		t.Error("a filter without XPATH is opaque")
-	}
-}
-
-type properties func(name string) Value
-
-func (p properties) Property(name string) Value { return p(name) }

@@ -5,18 +5,21 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/saranga-mq/saranga/broker/filter/xpath"
 )
 
 // parser reads a filter by recursive descent. The first error stays in err and ends all loops, since no token comes
 // after it.
 type parser struct {
-	text    string
-	lexer   lexer
-	token   token // the one to be read next
-	convert bool
-	depth   int
-	opaque  bool // XPATH or XQUERY occurs
-	err     error
+	text       string
+	lexer      lexer
+	token      token // the one to be read next
+	convert    bool
+	depth      int
+	xpath      bool // XPATH occurs
+	namespaces bool // in an XPATH, the namespace axis does
+	err        error
 }
 
 // tree is a node with the number of operators above its deepest leaf.
@@ -370,13 +373,31 @@ func (p *parser) unary() tree {
 	case p.keyword("NOT"):
 		t := p.condition(p.unary())
 		return p.above(not{t.node}, t)
-	case p.keyword("XPATH"), p.keyword("XQUERY"):
+	case p.keyword("XPATH"):
+		return p.path()
+	case p.keyword("XQUERY"):
 		p.string()
-		p.opaque = true
-		return tree{node: constant{Bool(false)}}
+		return tree{node: xquery{}}
 	default:
 		return p.primary()
 	}
+}
+
+// path reads the expression of an XPATH.
+func (p *parser) path() tree {
+	at := p.token.at
+	text := p.string()
+	if p.err != nil {
+		return tree{}
+	}
+	x, err := xpath.Compile(text)
+	if err != nil {
+		p.fail(at, "%s", err)
+		return tree{}
+	}
+	p.xpath = true
+	p.namespaces = p.namespaces || x.Namespaces()
+	return tree{node: path{x}}
 }
 
 func (p *parser) primary() tree {
@@ -438,7 +459,7 @@ func (p *parser) condition(t tree) tree {
 
 func isCondition(n node) bool {
 	switch n := n.(type) {
-	case not, and, or, equal, isNull, relation, like, in, cast:
+	case not, and, or, equal, isNull, relation, like, in, cast, path, xquery:
 		return true
 	case constant:
 		return n.value.kind == KindNull || n.value.kind == KindBool

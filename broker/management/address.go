@@ -96,7 +96,7 @@ var addressClass = class("AddressControl", "An address.", func(d *definition[add
 	d.attr("MaxPageReadMessages", Int, "How many paged messages are read ahead.", func(x address) any { return x.a.Settings().MaxReadPageMessages })
 	d.attr("PrefetchPageBytes", Int, "How many bytes of paged messages wait in memory.", func(x address) any { return int64(x.a.Settings().PrefetchPageBytes) })
 	d.attr("PrefetchPageMessages", Int, "How many paged messages wait in memory.", func(x address) any { return x.a.Settings().PrefetchPageMessages })
-	d.attr("RetroactiveResource", Bool, "Whether the address keeps messages for another.", func(address) any { return false })
+	d.attr("RetroactiveResource", Bool, "Whether the address keeps messages for another.", func(x address) any { return x.g.b.RetroactiveResource(x.a.Name()) })
 	d.attr("BlockedViaManagement", Bool, "Whether producers were stopped by block.", func(x address) any { return x.a.Blocked() })
 
 	d.op("pause()", Void, Action, "Stops delivery from all queues until a restart.", func(x address, _ *Call) (any, error) { return nil, x.g.b.PauseAddress(x.a, false) })

@@ -28,7 +28,7 @@ var divertClass = class("DivertControl", "A divert: sends what one address gets 
 		}
 		return "{}"
 	})
-	d.attr("RetroactiveResource", Bool, "Whether the divert feeds a retroactive address.", func(*broker.Divert) any { return false })
+	d.attr("RetroactiveResource", Bool, "Whether the divert feeds a retroactive address.", func(x *broker.Divert) any { return x.Retroactive() })
 })
 
 func textOrNull(s string) any {

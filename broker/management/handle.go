@@ -76,7 +76,7 @@ func correlation(m *message.Message) (any, bool) {
 func (g *Registry) handle(s *broker.Session, m *message.Message) (*message.Builder, error) {
 	reply := message.New("", message.Text)
 	reply.Priority = 0
-	caller := Caller{Who: s.Principal, Remote: s.Conn().Remote}
+	caller := Caller{Who: s.Who(), Remote: s.Conn().Remote}
 	if caller.Remote == "" {
 		caller.Remote = "unknown"
 	}

@@ -53,7 +53,7 @@ var queueClass = class("QueueControl", "A queue.", func(d *definition[queue]) {
 	config("ConfigurationManaged", Bool, "Whether the queue stands in the configuration file.", func(c broker.QueueConfig) any { return c.ConfigurationManaged })
 	config("AutoDelete", Bool, "Whether the queue is deleted when nobody uses it.", func(c broker.QueueConfig) any { return c.AutoDelete })
 	config("InternalQueue", Bool, "Whether the queue is the broker's own.", func(c broker.QueueConfig) any { return c.Internal })
-	d.attr("RetroactiveResource", Bool, "Whether the queue keeps messages for a retroactive address.", func(queue) any { return false })
+	d.attr("RetroactiveResource", Bool, "Whether the queue keeps messages for a retroactive address.", func(x queue) any { return x.g.b.RetroactiveResource(x.q.Name()) })
 	d.attr("DeadLetterAddress", String, "Address of messages that could not be delivered.", func(x queue) any { return textOrNull(x.q.Address().Settings().DeadLetterAddress) })
 	d.attr("ExpiryAddress", String, "Address of expired messages.", func(x queue) any { return textOrNull(x.q.Address().Settings().ExpiryAddress) })
 	d.attr("Paused", Bool, "Whether delivery is paused.", func(x queue) any { return x.q.Counts().Paused })
@@ -80,19 +80,19 @@ var queueClass = class("QueueControl", "A queue.", func(d *definition[queue]) {
 	count("GroupCount", Int, "Message groups that have an owner.", func(c broker.Counts) int64 { return int64(c.Groups) })
 	d.attr("PreparedTransactionMessageCount", Int, "Messages acknowledged in prepared transactions.", func(x queue) any { return x.g.b.PreparedAcks(x.q) })
 	d.attr("FirstMessageAsJSON", String, "First waiting message, as JSON.", func(x queue) any {
-		if first := x.first(); first != nil {
+		if first := x.first(waiting); first != nil {
 			return JSON([]any{first})
 		}
 		return "[{}]"
 	})
 	d.attr("FirstMessageTimestamp", NLong, "When the first waiting message was sent, null without one.", func(x queue) any {
-		if first := x.first(); first != nil {
+		if first := x.first(waiting); first != nil {
 			return first["timestamp"]
 		}
 		return nil
 	})
 	d.attr("FirstMessageAge", NLong, "Milliseconds since then.", func(x queue) any {
-		if first := x.first(); first != nil {
+		if first := x.first(waiting); first != nil {
 			return x.g.b.Wheel().Now() - first["timestamp"].(int64)
 		}
 		return nil
@@ -102,18 +102,25 @@ var queueClass = class("QueueControl", "A queue.", func(d *definition[queue]) {
 	defineQueueControl(d)
 })
 
-func (x queue) first() map[string]any {
-	var first map[string]any
-	x.q.Browse("", func(m *message.Message, _ int32) bool {
-		first = flat(m, x.limit())
-		return false
-	})
-	return first
+// A browser calls visit for messages of a queue that a filter matches, in order, until it returns false.
+type browser func(x queue, text string, visit func(*message.Message) bool) error
+
+func waiting(x queue, text string, visit func(*message.Message) bool) error {
+	return x.q.Browse(text, func(m *message.Message, _ int32) bool { return visit(m) })
 }
 
-func (x queue) firstScheduled() map[string]any {
+func scheduled(x queue, text string, visit func(*message.Message) bool) error {
+	return x.q.BrowseScheduled(text, func(m *message.Message, _ int32, _ int64) bool { return visit(m) })
+}
+
+func delivering(x queue, text string, visit func(*message.Message) bool) error {
+	return x.q.BrowseDelivering(text, func(_ *broker.Consumer, m *message.Message, _ int32) bool { return visit(m) })
+}
+
+// first is the first of the messages, nil without one.
+func (x queue) first(browse browser) map[string]any {
 	var first map[string]any
-	x.q.BrowseScheduled("", func(m *message.Message, _ int32, _ int64) bool {
+	browse(x, "", func(m *message.Message) bool {
 		first = flat(m, x.limit())
 		return false
 	})
@@ -129,29 +136,26 @@ func orEmpty(first map[string]any) string {
 
 // defineQueueMessages are the operations that show messages.
 func defineQueueMessages(d *definition[queue]) {
-	d.op("listMessages(filter string)", Maps, Info, "Waiting messages that a filter matches.", func(x queue, c *Call) (any, error) { return x.list(c.text(0)) })
-	d.op("listMessagesAsJSON(filter string)", String, Info, "Waiting messages that a filter matches, as JSON.", func(x queue, c *Call) (any, error) {
-		list, err := x.list(c.text(0))
-		return JSON(list), err
-	})
-	d.op("listScheduledMessages()", Maps, Info, "Messages that wait for their time.", func(x queue, _ *Call) (any, error) { return x.scheduled(), nil })
-	d.op("listScheduledMessagesAsJSON()", String, Info, "Messages that wait for their time, as JSON.", func(x queue, _ *Call) (any, error) { return JSON(x.scheduled()), nil })
+	d.op("listMessages(filter string)", Maps, Info, "Waiting messages that a filter matches.", func(x queue, c *Call) (any, error) { return x.list(waiting, c.text(0)) })
+	d.op("listMessagesAsJSON(filter string)", String, Info, "Waiting messages that a filter matches, as JSON.", func(x queue, c *Call) (any, error) { return x.listJSON(waiting, c.text(0)) })
+	d.op("listScheduledMessages()", Maps, Info, "Messages that wait for their time.", func(x queue, _ *Call) (any, error) { return x.list(scheduled, "") })
+	d.op("listScheduledMessagesAsJSON()", String, Info, "Messages that wait for their time, as JSON.", func(x queue, _ *Call) (any, error) { return x.listJSON(scheduled, "") })
 	d.op("listDeliveringMessages()", Map, Info, "Messages delivered and not acknowledged, by consumer.", func(x queue, _ *Call) (any, error) {
 		out := map[string]any{}
-		for _, l := range x.delivering() {
+		for _, l := range x.byConsumer() {
 			out[l.consumer] = l.messages
 		}
 		return out, nil
 	})
 	d.op("listDeliveringMessagesAsJSON()", String, Info, "Messages delivered and not acknowledged, by consumer, as JSON.", func(x queue, _ *Call) (any, error) {
 		out := []any{}
-		for _, l := range x.delivering() {
+		for _, l := range x.byConsumer() {
 			out = append(out, Object{{"consumerName", l.consumer}, {"elements", l.messages}})
 		}
 		return JSON(out), nil
 	})
-	d.op("peekFirstMessageAsJSON()", String, Info, "First waiting message.", func(x queue, _ *Call) (any, error) { return orEmpty(x.first()), nil })
-	d.op("peekFirstScheduledMessageAsJSON()", String, Info, "Message whose time comes first.", func(x queue, _ *Call) (any, error) { return orEmpty(x.firstScheduled()), nil })
+	d.op("peekFirstMessageAsJSON()", String, Info, "First waiting message.", func(x queue, _ *Call) (any, error) { return orEmpty(x.first(waiting)), nil })
+	d.op("peekFirstScheduledMessageAsJSON()", String, Info, "Message whose time comes first.", func(x queue, _ *Call) (any, error) { return orEmpty(x.first(scheduled)), nil })
 	d.op("browse()", Composites, Action, "First page of waiting messages.", func(x queue, _ *Call) (any, error) { return x.browse(1, x.pageSize(), "") })
 	d.op("browse(filter string)", Composites, Action, "First page of waiting messages that a filter matches.", func(x queue, c *Call) (any, error) { return x.browse(1, x.pageSize(), c.text(0)) })
 	d.op("browse(page int, pageSize int)", Composites, Action, "A page of waiting messages; the first is 1.", func(x queue, c *Call) (any, error) { return x.browse(c.int(0), c.int(1), "") })
@@ -163,20 +167,14 @@ func defineQueueMessages(d *definition[queue]) {
 			n, err := x.q.CountMessages(c.text(0))
 			return JSON(Object{{"null", n}}), err
 		}
-		var g grouped
-		err := x.q.Browse(c.text(0), func(m *message.Message, _ int32) bool { g.add(m, c.text(1)); return true })
-		return JSON(g.counts), err
+		return x.countBy(waiting, c.text(0), c.text(1))
 	})
 	d.op("countDeliveringMessages(filter string)", Long, Info, "Number of messages in delivery that a filter matches.", func(x queue, c *Call) (any, error) {
 		n := int64(0)
-		err := x.q.BrowseDelivering(c.text(0), func(*broker.Consumer, *message.Message, int32) bool { n++; return true })
+		err := delivering(x, c.text(0), func(*message.Message) bool { n++; return true })
 		return n, err
 	})
-	d.op("countDeliveringMessages(filter string, groupByProperty string)", String, Info, "Numbers of messages in delivery, by the value of a property.", func(x queue, c *Call) (any, error) {
-		var g grouped
-		err := x.q.BrowseDelivering(c.text(0), func(_ *broker.Consumer, m *message.Message, _ int32) bool { g.add(m, c.text(1)); return true })
-		return JSON(g.counts), err
-	})
+	d.op("countDeliveringMessages(filter string, groupByProperty string)", String, Info, "Numbers of messages in delivery, by the value of a property.", func(x queue, c *Call) (any, error) { return x.countBy(delivering, c.text(0), c.text(1)) })
 	d.op("listConsumersAsJSON()", String, Info, "Consumers, as JSON.", func(x queue, _ *Call) (any, error) {
 		out := []Object{}
 		for _, k := range x.q.Consumers() {
@@ -200,22 +198,25 @@ func defineQueueMessages(d *definition[queue]) {
 // maxListed bounds how many messages one listing shows.
 const maxListed = 10000
 
-func (x queue) list(text string) ([]any, error) {
+func (x queue) list(browse browser, text string) ([]any, error) {
 	out := []any{}
-	err := x.q.Browse(text, func(m *message.Message, _ int32) bool {
+	err := browse(x, text, func(m *message.Message) bool {
 		out = append(out, flat(m, x.limit()))
 		return len(out) < maxListed
 	})
 	return out, err
 }
 
-func (x queue) scheduled() []any {
-	out := []any{}
-	x.q.BrowseScheduled("", func(m *message.Message, _ int32, _ int64) bool {
-		out = append(out, flat(m, x.limit()))
-		return len(out) < maxListed
-	})
-	return out
+func (x queue) listJSON(browse browser, text string) (any, error) {
+	list, err := x.list(browse, text)
+	return JSON(list), err
+}
+
+// countBy counts messages that a filter matches by the value of a property, as JSON.
+func (x queue) countBy(browse browser, text, property string) (any, error) {
+	var g grouped
+	err := browse(x, text, func(m *message.Message) bool { g.add(m, property); return true })
+	return JSON(g.counts), err
 }
 
 type inDelivery struct {
@@ -223,7 +224,7 @@ type inDelivery struct {
 	messages []any
 }
 
-func (x queue) delivering() []inDelivery {
+func (x queue) byConsumer() []inDelivery {
 	var out []inDelivery
 	n := 0
 	x.q.BrowseDelivering("", func(k *broker.Consumer, m *message.Message, _ int32) bool {

@@ -29,8 +29,8 @@ const (
 	PropOrigRoutingType = "_AMQ_ORIG_ROUTING_TYPE"
 	PropActualExpiry    = "_AMQ_ACTUAL_EXPIRY"
 	PropNativeID        = "NATIVE_MESSAGE_ID"
-	prefixRouteTo       = "_AMQ_ROUTE_TO"
-	prefixAckRouteTo    = "_AMQ_ACK_ROUTE_TO"
+	PropRouteTo         = "_AMQ_ROUTE_TO"     // bytes: the ids of the queues that a message is for, i64 each
+	PropAckRouteTo      = "_AMQ_ACK_ROUTE_TO" // bytes: those of them that have acknowledged it
 	prefixOrig          = "_AMQ_ORIG_"
 )
 
@@ -146,8 +146,8 @@ var (
 	unitsLastValue       = units(PropLastValue)
 	unitsBridgeDuplicate = units(PropBridgeDuplicate)
 	unitsValidatedUser   = units(PropValidatedUser)
-	unitsRouteTo         = units(prefixRouteTo)
-	unitsAckRouteTo      = units(prefixAckRouteTo)
+	unitsRouteTo         = units(PropRouteTo)
+	unitsAckRouteTo      = units(PropAckRouteTo)
 	unitsOrig            = units(prefixOrig)
 )
 
@@ -174,7 +174,7 @@ func (m *Message) noteSpecial(key []byte, value buf.Value) {
 		m.special |= HasBridgeDupID
 	case string(key) == unitsValidatedUser:
 		m.special |= HasValidatedUsr
-	case extends(key, unitsRouteTo), extends(key, unitsAckRouteTo):
+	case string(key) == unitsRouteTo, extends(key, unitsRouteTo), string(key) == unitsAckRouteTo, extends(key, unitsAckRouteTo):
 		m.special |= HasInternal
 	case extends(key, unitsOrig):
 		m.special |= HasOrigMessage
@@ -186,10 +186,11 @@ func extends(key []byte, prefix string) bool {
 	return len(key) > len(prefix) && string(key[:len(prefix)]) == prefix
 }
 
-// IsInternalProperty tells whether routing removes a property that a client set.
+// IsInternalProperty tells whether a property is what a cluster adds to the names of PropRouteTo and PropAckRouteTo: routing
+// removes it when a client set it.
 func IsInternalProperty(name string) bool {
-	return strings.HasPrefix(name, prefixRouteTo) && len(name) > len(prefixRouteTo) ||
-		strings.HasPrefix(name, prefixAckRouteTo) && len(name) > len(prefixAckRouteTo)
+	return strings.HasPrefix(name, PropRouteTo) && len(name) > len(PropRouteTo) ||
+		strings.HasPrefix(name, PropAckRouteTo) && len(name) > len(PropAckRouteTo)
 }
 
 // Block returns the MSG block of a Core message. It must not be changed.

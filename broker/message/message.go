@@ -80,7 +80,7 @@ const (
 	HasDuplicateID                      // _AMQ_DUPL_ID
 	HasLastValue                        // _AMQ_LVQ_NAME
 	HasScheduled                        // _AMQ_SCHED_DELIVERY, above zero; AMQP: x-opt-delivery-time or -delay
-	HasInternal                         // _AMQ_ROUTE_TO…, _AMQ_ACK_ROUTE_TO…: removed by routing
+	HasInternal                         // _AMQ_ROUTE_TO…, _AMQ_ACK_ROUTE_TO…: read and removed by routing
 	HasBridgeDupID                      // _AMQ_BRIDGE_DUP
 	HasOrigMessage                      // _AMQ_ORIG_…: it was moved, expired or dead-lettered before
 	HasValidatedUsr                     // _AMQ_VALIDATED_USER

@@ -52,6 +52,7 @@ type Authenticator struct {
 	slowDown SlowDown
 
 	succeeded, failed atomic.Int64
+	generation        atomic.Int64 // counts calls of Clear
 }
 
 // NewAuthenticator makes an authenticator.
@@ -66,8 +67,7 @@ func NewAuthenticator(o AuthenticatorOptions) *Authenticator {
 // Authenticate checks credentials. It may block: on files, on a directory service, and to slow down an address that
 // failed before; ctx ends the wait. A refusal is an *[AuthenticationError]; it has been logged.
 //
-// A session that lives longer than the invalidation interval calls it again before an operation, as a user may have
-// lost roles or be gone.
+// A session that lives longer than the invalidation interval has a [Login], as a user may have lost roles or be gone.
 func (a *Authenticator) Authenticate(ctx context.Context, c Credentials) (Principal, error) {
 	if a.options.Disabled {
 		return Principal{User: c.User, all: true}, nil
@@ -85,10 +85,15 @@ func (a *Authenticator) Authenticate(ctx context.Context, c Credentials) (Princi
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return Principal{}, err
 	}
+	return Principal{}, a.refuse(c, err)
+}
+
+// refuse counts and logs a refusal.
+func (a *Authenticator) refuse(c Credentials, err error) *AuthenticationError {
 	a.failed.Add(1)
 	refusal := &AuthenticationError{User: c.User, Remote: c.Remote, SubjectDN: c.SubjectDN(), Cluster: c.User == a.options.ClusterUser, Cause: err}
 	a.options.Log.Warn("AMQ222216: Security problem while authenticating: "+refusal.Error(), "cause", err)
-	return Principal{}, refusal
+	return refusal
 }
 
 // slowly runs a check after the wait that its source address has earned.
@@ -160,8 +165,11 @@ func (a *Authenticator) clusterLogin(c Credentials) (Principal, error) {
 	return Internal(c.User), nil
 }
 
-// Clear forgets all logins.
-func (a *Authenticator) Clear() { a.cache.clear() }
+// Clear forgets all logins, those of sessions too: each is checked again before its next operation.
+func (a *Authenticator) Clear() {
+	a.cache.clear()
+	a.generation.Add(1)
+}
 
 // CacheLen is the number of remembered logins.
 func (a *Authenticator) CacheLen() int { return a.cache.len() }
@@ -215,6 +223,18 @@ func (c *loginCache) get(key [sha256.Size]byte, now time.Time) (Principal, error
 	}
 	login := e.Value.(*rememberedLogin)
 	return login.principal, login.err, true
+}
+
+// writtenAt is when the answer for key was remembered.
+func (c *loginCache) writtenAt(key [sha256.Size]byte, now time.Time) (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.logins[key]
+	if e == nil {
+		return time.Time{}, false
+	}
+	at := e.Value.(*rememberedLogin).at
+	return at, now.Sub(at) < c.age
 }
 
 func (c *loginCache) put(key [sha256.Size]byte, p Principal, err error, now time.Time) {

@@ -5,7 +5,7 @@
 // An [Authenticator] takes [Credentials] and gives a [Principal]. Behind it stands a [Realm]: a list of login modules
 // as login.config has them ([JAAS]), or the basic manager whose users are records ([Basic]). The cluster user is
 // compared with cluster-password only and may do everything. Answers are remembered for the invalidation interval,
-// refusals included; each source address waits longer from failure to failure ([SlowDown]).
+// refusals included, and a session asks for its own again when that is over ([Login]); each source address waits longer from failure to failure ([SlowDown]).
 //
 // Built-in login modules are PropertiesLoginModule, GuestLoginModule, TextFileCertificateLoginModule and
 // ExternalCertificateLoginModule, with the options of Artemis. A realm that names another one is an error.
@@ -28,6 +28,9 @@
 //
 //	func NewAuthenticator(o AuthenticatorOptions) *Authenticator
 //	func (a *Authenticator) Authenticate(ctx context.Context, c Credentials) (Principal, error)   // *AuthenticationError
+//	func (a *Authenticator) Watch(c Credentials, who Principal) *Login
+//	func (l *Login) Fresh() bool
+//	func (l *Login) Principal(ctx context.Context) (who Principal, changed bool, err error)          // *AuthenticationError
 //	func (a *Authenticator) Clear()
 //	func (a *Authenticator) CacheLen() int
 //	func (a *Authenticator) Counts() (succeeded, failed int64)

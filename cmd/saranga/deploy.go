@@ -132,7 +132,7 @@ func (d *deployment) undeploy() {
 	}
 	for _, a := range d.b.Addresses() {
 		info := d.b.Info(a)
-		if info.Internal || info.Temporary {
+		if info.Internal || info.Temporary || d.b.RetroactiveResource(a.Name()) { // the last goes with its address
 			continue
 		}
 		s := a.Settings()
@@ -182,7 +182,7 @@ func (d *deployment) undeployDiverts() {
 	}
 	gone := map[string]bool{}
 	for _, x := range d.storedDiverts() {
-		if !in[x.Name] && d.b.SettingsFor(x.Address).ConfigDeleteDiverts == config.DeleteForce {
+		if !in[x.Name] && !d.b.RetroactiveResource(x.Name) && d.b.SettingsFor(x.Address).ConfigDeleteDiverts == config.DeleteForce {
 			gone[x.Name] = true
 			if err := d.b.Store().DeleteConfig(broker.DivertConfigKind, x.Name); err != nil {
 				d.failed(err, "undeploy divert %s", x.Name)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -266,6 +267,41 @@ func TestReloadKeepsWhatOthersMade(t *testing.T) {
 	n.edit(`<address-settings><address-setting match="#"><config-delete-addresses>FORCE</config-delete-addresses><config-delete-queues>FORCE</config-delete-queues></address-setting></address-settings>
 <addresses>` + address("a", "") + `</addresses>`)
 	n.expect("address a [MULTICAST ANYCAST]", "queue mine on a MULTICAST", "address auto [ANYCAST] auto")
+}
+
+// A retroactive address keeps what belongs to it, whatever may be deleted, at the start, after a reload and a restart; the
+// count takes effect while the broker runs.
+func TestRetroactiveAddress(t *testing.T) {
+	xml := func(count string) string {
+		return `<address-settings><address-setting match="#"><retroactive-message-count>` + count + `</retroactive-message-count>
+<config-delete-addresses>FORCE</config-delete-addresses><config-delete-queues>FORCE</config-delete-queues><config-delete-diverts>FORCE</config-delete-diverts></address-setting></address-settings>
+<addresses><address name="a"><multicast/></address></addresses>`
+	}
+	dir := newInstance(t, baseXML+xml("3"))
+	n := runNode(t, dir)
+	check := func(size int64) {
+		t.Helper()
+		for _, kind := range []string{"multicast", "anycast"} {
+			q := n.broker.Queue("$.artemis.internal.a.queue." + kind + ".retro")
+			if q == nil {
+				t.Fatalf("no %s ring", kind)
+			}
+			if got := q.Config().RingSize; got != size {
+				t.Errorf("the %s ring has length %d, want %d", kind, got, size)
+			}
+		}
+		if got := n.broker.Info(n.broker.Address("a")).Diverts; !slices.Equal(got, []string{"$.artemis.internal.a.divert.retro"}) {
+			t.Errorf("diverts: %v", got)
+		}
+	}
+	check(3)
+	n.edit(xml("5"))
+	check(5)
+	n.edit(xml("2"))
+	check(2)
+	n.stop()
+	n = runNode(t, dir)
+	check(2)
 }
 
 func TestReloadMaxConsumersBelowConsumers(t *testing.T) {

@@ -85,8 +85,8 @@ func openNode(ctx context.Context, in *config.Instance, logs *logging.Logging) (
 		Store: n.store, Log: log, NodeID: n.locks.ID().String(), Name: c.Name, Notify: n.notifier.Notify,
 		Manage:   func(s *broker.Session, m *message.Message) { n.registry.Handle(s, m) },
 		Settings: n.settings.find, Wildcards: c.Wildcards, Access: n.access, Limits: resourceLimits(c),
-		OnFailure:         n.fail,
-		ManagementAddress: c.ManagementAddress, ManagementNotificationAddress: c.ManagementNotificationAddress,
+		OnFailure:            n.fail,
+		InternalNamingPrefix: c.InternalNamingPrefix, ManagementAddress: c.ManagementAddress, ManagementNotificationAddress: c.ManagementNotificationAddress,
 		TemporaryQueueNamespace: c.TemporaryQueueNamespace,
 		GlobalMaxBytes:          int64(c.EffectiveGlobalMaxSize(heap, config.Memory())), GlobalMaxMessages: c.GlobalMaxMessages,
 		MaxRedeliveryRecords: c.MaxRedeliveryRecords, PersistDeliveryCountFirst: c.PersistDeliveryCountBeforeDeliver, PersistIDCache: c.PersistIDCache,
@@ -198,7 +198,7 @@ func (n *node) start() error {
 		ttl = c.ConnectionTTLOverride.Milliseconds()
 	}
 	n.core = server.New(server.Options{Broker: n.broker, Log: n.log, NodeID: nodeID, TTLOverride: ttl, TTLCheckInterval: c.ConnectionTTLCheckInterval.Milliseconds(),
-		Login: n.login})
+		Login: n.login, Watch: n.auth.Watch})
 	n.remoting = transport.NewRemoting(transport.Config{Log: n.log})
 	for _, p := range n.core.Protocols() {
 		n.remoting.Register(p)

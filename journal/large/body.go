@@ -86,17 +86,18 @@ const direct = 64 << 10
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
 
-// Writer takes a body as it arrives. It is not safe for concurrent use.
+// Writer takes a body as it arrives: Write, then Complete and Sync, or Abort. It is not safe for concurrent use.
 type Writer struct {
-	folder  *Folder
-	id      int64
-	durable bool
-	file    fs.File
-	buf     *[]byte
-	n       int
-	off     int64
-	err     error
-	named   chan error // what the sync of the folder said; nil when it was received or not begun
+	folder   *Folder
+	id       int64
+	durable  bool
+	file     fs.File
+	buf      *[]byte
+	n        int
+	off      int64
+	err      error
+	complete bool       // the body was returned
+	named    chan error // what the sync of the folder said; nil when it was received or not begun
 }
 
 // Create begins the body of message id. A file of that name is replaced.
@@ -111,7 +112,7 @@ func (f *Folder) Create(id int64, durable bool) (*Writer, error) {
 	w := &Writer{folder: f, id: id, durable: durable, file: file}
 	if durable {
 		w.named = make(chan error, 1)
-		go func() { w.named <- f.fsys.SyncDir(f.dir) }() // while the body arrives; Finish and Abort wait for it
+		go func() { w.named <- f.fsys.SyncDir(f.dir) }() // while the body arrives; Sync and Abort wait for it
 	}
 	return w, nil
 }
@@ -169,31 +170,30 @@ func (w *Writer) put(p []byte) error {
 	return nil
 }
 
-func (w *Writer) close() error {
+// free gives the buffer back.
+func (w *Writer) free() {
 	if w.buf != nil {
 		buffers.Put(w.buf)
 		w.buf = nil
 	}
+}
+
+func (w *Writer) close() error {
 	err := w.file.Close()
 	w.file = nil
 	return err
 }
 
-// Finish writes what is left, syncs a durable body and its name, and returns the body with one hold. After an error the file
-// is gone.
-func (w *Writer) Finish() (*Body, error) {
+// Complete writes what is left and returns the body with one hold; it can be read. A durable one is not on disk yet: Sync or
+// Abort must follow. After an error the file is gone.
+func (w *Writer) Complete() (*Body, error) {
 	err := w.err
 	if err == nil && w.n > 0 {
 		err = w.put((*w.buf)[:w.n])
 	}
-	if err == nil && w.durable {
-		if err = w.file.Datasync(); err != nil {
-			err = w.folder.broken(fmt.Errorf("large messages: sync %d: %w", w.id, err))
-		}
-	}
-	err = errors.Join(err, w.close())
-	if nameErr := w.waitNamed(); nameErr != nil {
-		err = errors.Join(err, w.folder.broken(fmt.Errorf("large messages: sync %s: %w", w.folder.dir, nameErr)))
+	w.free()
+	if err == nil && !w.durable {
+		err = w.close()
 	}
 	if err != nil {
 		w.Abort()
@@ -205,14 +205,52 @@ func (w *Writer) Finish() (*Body, error) {
 	w.folder.mu.Lock()
 	defer w.folder.mu.Unlock()
 	w.folder.bodies[w.id] = b
+	w.complete = true
 	return b, nil
 }
 
-// Abort removes the file.
-func (w *Writer) Abort() {
-	_ = w.waitNamed() // the name goes now
+// Sync syncs a durable body and its name after Complete, from any one goroutine. It may take milliseconds. After an error
+// the body has to be discarded.
+func (w *Writer) Sync() error {
+	if !w.durable {
+		return nil
+	}
+	err := w.file.Datasync()
+	if err != nil {
+		err = w.folder.broken(fmt.Errorf("large messages: sync %d: %w", w.id, err))
+	}
+	err = errors.Join(err, w.close())
+	if nameErr := w.waitNamed(); nameErr != nil {
+		err = errors.Join(err, w.folder.broken(fmt.Errorf("large messages: sync %s: %w", w.folder.dir, nameErr)))
+	}
+	return err
+}
+
+// Finish is Complete and Sync. After an error the file is gone.
+func (w *Writer) Finish() (*Body, error) {
+	b, err := w.Complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Sync(); err != nil {
+		b.Discard()
+		b.Release()
+		return nil, err
+	}
+	return b, nil
+}
+
+// Abort removes the file. After Complete it only gives up the sync: the body's holders have to discard it. It tells
+// whether it has removed the file.
+func (w *Writer) Abort() bool {
+	w.free()
 	if w.file != nil {
 		_ = w.close()
 	}
+	if w.complete {
+		return false
+	}
+	_ = w.waitNamed()                                        // the name goes now
 	_ = w.folder.fsys.Remove(w.folder.path(w.id, w.durable)) // what stays is removed at the next start
+	return true
 }

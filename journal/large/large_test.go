@@ -206,9 +206,51 @@ func TestErrors(t *testing.T) {
 			if got := len(fatal) > 0; got != c.fatal {
 				t.Errorf("fatal %v, want %v", got, c.fatal)
 			}
+			l.Close()
 			if n := names(t, m); len(n) != 0 {
 				t.Errorf("left %v", n)
 			}
 		})
+	}
+}
+
+// TestComplete: a complete body can be read before it is synced, is not on disk before that, and goes with its last hold if it
+// is discarded instead.
+func TestComplete(t *testing.T) {
+	l, m, _, _ := newFolder(t)
+	want := content(direct + 5)
+	complete := func(id int64) (*Writer, *Body) {
+		w, err := l.Create(id, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(want); err != nil {
+			t.Fatal(err)
+		}
+		b, err := w.Complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, b); !bytes.Equal(got, want) {
+			t.Errorf("body %d reads as something else", id)
+		}
+		return w, b
+	}
+	synced, kept := complete(1)
+	lost, given := complete(2)
+	if err := synced.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	kept.Release()
+	lost.Abort()
+	given.Discard()
+	given.Release()
+	l.Close()
+	if n := names(t, m); !slices.Equal(n, []string{"1.msg"}) {
+		t.Errorf("left %v", n)
+	}
+	m.Crash(nil)
+	if i, err := m.Stat(l.path(1, true)); err != nil || i.Size != int64(len(want)) {
+		t.Errorf("after a crash: %+v, %v", i, err)
 	}
 }

@@ -190,7 +190,7 @@ func (a *actor) sendLarge(queue, id string, size int) error {
 		a.AbortLarge()
 		return err
 	}
-	file, err := w.Finish()
+	file, err := w.Complete()
 	if err != nil {
 		a.AbortLarge()
 		return err
@@ -201,7 +201,11 @@ func (a *actor) sendLarge(queue, id string, size int) error {
 	built.SetID(mid)
 	u := &Unit{Name: "send large " + id, Sends: []Copy{{queue, id}}}
 	a.h.Begin(u)
-	return a.outcome(u, Applied|Undone, a.post(built))
+	return a.outcome(u, Applied|Undone, func(work *broker.Work, answer broker.Answer) {
+		if err := a.Session.Send(work, built, broker.SendOptions{Answer: answer, Routing: message.Unspecified, Body: w}); err != nil {
+			a.n.T.Errorf("send large: %v", err)
+		}
+	})
 }
 
 func largeBody(id string, size int) []byte {

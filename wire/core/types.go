@@ -274,3 +274,6 @@ func Counted(t Type, payload []byte) bool {
 	}
 	return !typeTable[uint8(t)].uncounted
 }
+
+// OfLargeBody reports whether a packet belongs to the sending of a large message: its header or a chunk of its body.
+func OfLargeBody(t Type) bool { return t == TypeSendLarge || t == TypeSendContinuation }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/saranga-mq/saranga/broker"
+	"github.com/saranga-mq/saranga/broker/message"
 	"github.com/saranga-mq/saranga/wire/buf"
 	"github.com/saranga-mq/saranga/wire/core"
 )
@@ -44,6 +45,7 @@ type channel struct {
 	headers []byte // of a large message whose body is coming
 	large   broker.BodyWriter
 	largeID int64
+	whole   *message.Message // of that body, when it is complete and has to be sent where waiting is allowed
 }
 
 // confirms tells whether the channel has a confirmation window.
@@ -59,6 +61,10 @@ func (ch *channel) resumable() bool {
 func (ch *channel) handle(w *broker.Work, f core.Frame) error {
 	if !ch.busy.Load() {
 		if ch.sess == nil {
+			ch.start(w, f)
+			return nil
+		}
+		if ch.sess.Unstored() && !core.OfLargeBody(f.Type) {
 			ch.start(w, f)
 			return nil
 		}
@@ -87,7 +93,8 @@ func (ch *channel) start(w *broker.Work, f core.Frame) {
 	w.Flush() // what this session has collected comes before
 	first := append([]byte(nil), f.Raw...)
 	ch.busy.Store(true)
-	go ch.work(ch.conn.Load(), first)
+	c := ch.conn.Load()
+	ch.s.b.Go(func() { ch.work(c, first) })
 }
 
 // work handles frames and those that are deferred meanwhile, until none is left and the channel is idle.
@@ -140,6 +147,9 @@ func (ch *channel) run(w *broker.Work, frames []byte) error {
 		if ch.sess == nil {
 			err = ch.conn.Load().controlPacket(f)
 		} else if !ch.sess.Closed() {
+			if !core.OfLargeBody(f.Type) {
+				ch.sess.WaitStored()
+			}
 			_, err = ch.packet(w, f)
 			w.Flush()
 		}
@@ -296,9 +306,6 @@ func (ch *channel) confirmed(w *broker.Work, count func(*core.Confirmations) (id
 
 // flushConfirmations sends a confirmation that is owed, whatever the window.
 func (ch *channel) flushConfirmations() {
-	if !ch.confirms() {
-		return
-	}
 	w := ch.s.b.NewWork()
 	ch.confirmed(w, (*core.Confirmations).Flush)
 	w.Flush()
@@ -344,11 +351,12 @@ func (ch *channel) closeNow() {
 	}
 	w := ch.s.b.NewWork()
 	consumers := ch.sess.Consumers()
+	ch.abortLarge()
 	ch.sess.Close(w, true)
 	ch.endStreams()
 	ch.s.unregister(ch)
 	c.mu.Lock()
-	delete(c.channels, ch.id)
+	c.channels.remove(ch.id)
 	c.mu.Unlock()
 	for _, k := range consumers {
 		ch.send(w, &core.DisconnectConsumer{ConsumerID: k.ID})
@@ -391,10 +399,11 @@ func (ch *channel) moveTo(c *conn, last int32) bool {
 		ch.s.log.Warn("a session cannot be reattached", "session", ch.sess.Name, "remote", c.RemoteAddr(), "error", err)
 		ch.s.unregister(ch) // its client begins anew: it gets back what this one has
 		ch.endStreams()
+		ch.abortLarge()
 		ch.sess.Close(w, true)
 		w.Flush()
 		old.mu.Lock()
-		delete(old.channels, ch.id)
+		old.channels.remove(ch.id)
 		old.mu.Unlock()
 		return false
 	}
@@ -404,7 +413,7 @@ func (ch *channel) moveTo(c *conn, last int32) bool {
 	ch.busy.Store(true) // what the client sends waits until the session is here
 	response := core.Append(nil, core.ChannelSession, &core.ReattachSessionResponse{LastConfirmedCommandID: ch.confirmations.LastReceived(), Reattached: true}, c.v())
 	c.mu.Lock()
-	c.channels[ch.id] = ch
+	c.channels.put(ch)
 	c.mu.Unlock()
 	c.out.Lock()
 	c.out.Append(response)
@@ -421,7 +430,7 @@ func (ch *channel) moveTo(c *conn, last int32) bool {
 	ch.pokeStreams(nil)
 	w.Flush()
 	c.Flush()
-	go ch.work(c, nil)
+	ch.s.b.Go(func() { ch.work(c, nil) })
 	ch.s.log.Info("a session was reattached", "session", ch.sess.Name, "from", old.RemoteAddr(), "to", c.RemoteAddr())
 	return true
 }

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -25,7 +27,7 @@ type conn struct {
 	tc  *transport.Conn
 	out *transport.Output
 	bc  *broker.Connection
-	w   *broker.Work // of the read goroutine
+	w   *broker.Work // of the read goroutine while it has a batch
 
 	plain              bool
 	anycast, multicast []string
@@ -34,7 +36,7 @@ type conn struct {
 	dirty   atomic.Bool
 
 	mu       sync.Mutex // guards channels against other goroutines than the reader
-	channels map[int64]*channel
+	channels channelList
 	last     *channel // the one of the last frame
 	control  *channel // channel 1
 
@@ -48,6 +50,7 @@ type conn struct {
 	ttl       int64
 	lastAlive int64
 	lastRead  int64
+	rests     bool // it was idle at the last look
 
 	handling sync.Mutex // held while the reader handles frames
 
@@ -99,7 +102,7 @@ func (c *conn) Flush() {
 func (c *conn) Handle(tc *transport.Conn, data []byte) (int, error) {
 	c.handling.Lock()
 	defer c.handling.Unlock()
-	c.w.Begin()
+	c.beginBatch()
 	rest := data
 	for len(rest) > 0 && !tc.Paused() {
 		f, after, need, err := core.Split(rest, c.s.o.MaxFrame)
@@ -135,7 +138,7 @@ func (c *conn) Body(_ *transport.Conn, n int) ([]byte, error) {
 func (c *conn) Filled(*transport.Conn) error {
 	c.handling.Lock()
 	defer c.handling.Unlock()
-	c.w.Begin()
+	c.beginBatch()
 	f, _, need, err := core.Split(c.big, c.s.o.MaxFrame)
 	if err != nil || need > 0 {
 		return fmt.Errorf("core: frame of %d bytes: %w", len(c.big), err)
@@ -147,9 +150,18 @@ func (c *conn) Filled(*transport.Conn) error {
 	return err
 }
 
+func (c *conn) beginBatch() {
+	if c.w == nil {
+		c.w = c.s.b.LendWork()
+	}
+	c.w.Begin()
+}
+
 // EndOfBatch implements transport.Handler.
 func (c *conn) EndOfBatch(*transport.Conn) {
 	c.w.Flush()
+	c.w.GiveBack()
+	c.w = nil
 	if c.dirty.Load() {
 		c.Flush()
 	}
@@ -209,7 +221,6 @@ func (c *conn) Closed(_ *transport.Conn, err error) {
 			for _, ch := range c.sessions() {
 				ch.detach()
 			}
-			c.w.Flush()
 		}
 		c.life.Unlock()
 		if !stopped {
@@ -244,6 +255,7 @@ func (c *conn) end(lost bool) {
 		ch.waitIdle()
 		c.s.unregister(ch)
 		ch.endStreams()
+		ch.abortLarge()
 	}
 	c.bc.End(c.s.b.NewWork(), lost)
 	for _, h := range c.s.handlers {
@@ -255,28 +267,26 @@ func (c *conn) end(lost bool) {
 func (c *conn) sessions() []*channel {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make([]*channel, 0, len(c.channels))
-	for _, ch := range c.channels {
-		out = append(out, ch)
-	}
-	return out
+	return slices.Clone(c.channels)
 }
 
 // checkTTL ends the connection when nothing has come for its TTL.
 func (c *conn) checkTTL(now int64) {
 	c.ttlMu.Lock()
 	read := c.tc.BytesRead()
-	if (read != c.lastRead || c.tc.Paused()) && !c.detached.Load() {
+	active := (read != c.lastRead || c.tc.Paused()) && !c.detached.Load()
+	if active {
 		c.lastRead, c.lastAlive = read, now
+	} else if !c.rests {
+		c.tc.Rest()
 	}
+	c.rests = !active
 	ttl := c.ttl
 	dead := ttl >= 0 && now >= c.lastAlive+ttl
 	c.ttlMu.Unlock()
 	if !dead {
 		if !c.detached.Load() {
-			for _, ch := range c.sessions() {
-				ch.flushConfirmations()
-			}
+			c.flushConfirmations()
 		}
 		return
 	}
@@ -297,6 +307,21 @@ func (c *conn) checkTTL(now int64) {
 	c.tc.Close(fmt.Errorf("nothing was received for %d ms, the connection's TTL", ttl))
 }
 
+// flushConfirmations sends the confirmations that the sessions owe.
+func (c *conn) flushConfirmations() {
+	var owing []*channel
+	c.mu.Lock()
+	for _, ch := range c.channels {
+		if ch.confirms() {
+			owing = append(owing, ch)
+		}
+	}
+	c.mu.Unlock()
+	for _, ch := range owing {
+		ch.flushConfirmations()
+	}
+}
+
 func (c *conn) setTTL(ttl int64) {
 	if c.s.o.TTLOverride != -1 {
 		return
@@ -315,7 +340,7 @@ func (c *conn) frame(f core.Frame) error {
 		ch := c.last
 		if ch == nil || ch.id != f.Channel || ch.sess.Closed() {
 			c.mu.Lock()
-			ch = c.channels[f.Channel]
+			ch = c.channels.get(f.Channel)
 			c.mu.Unlock()
 			if ch == nil {
 				if !f.Type.Known() {
@@ -410,7 +435,8 @@ func (c *conn) createSession(p *core.CreateSession) {
 	if p.ClientID.Valid && p.ClientID.V != "" {
 		c.bc.SetClientID(p.ClientID.V)
 	}
-	who, err := c.s.o.Login(security.Credentials{User: p.User.V, Password: p.Password.V, PeerCertificates: c.tc.PeerCertificates(), Remote: c.RemoteAddr()})
+	credentials := security.Credentials{User: p.User.V, Password: p.Password.V, PeerCertificates: c.tc.PeerCertificates(), Remote: c.RemoteAddr()}
+	who, err := c.s.o.Login(credentials)
 	if err != nil {
 		var auth *security.AuthenticationError
 		if errors.As(err, &auth) {
@@ -433,7 +459,11 @@ func (c *conn) createSession(p *core.CreateSession) {
 	}
 	ch := &channel{id: p.ChannelID, s: c.s, window: p.ConfirmationWindowSize, minLarge: int(max(p.MinLargeMessageSize, 1024)), confirmations: core.NewConfirmations(p.ConfirmationWindowSize, c.s.o.ResendCache)}
 	ch.conn.Store(c)
-	sess, err := c.bc.NewSession(broker.SessionOptions{Name: p.Name, Principal: who, Client: ch, AutoCommitSends: p.AutoCommitSends, AutoCommitAcks: p.AutoCommitAcks,
+	var login *security.Login
+	if c.s.o.Watch != nil {
+		login = c.s.o.Watch(credentials, who)
+	}
+	sess, err := c.bc.NewSession(broker.SessionOptions{Name: p.Name, Principal: who, Login: login, Client: ch, AutoCommitSends: p.AutoCommitSends, AutoCommitAcks: p.AutoCommitAcks,
 		PreAcknowledge: p.PreAcknowledge, XA: p.XA, DefaultAddress: p.DefaultAddress.V, CloseRemotely: ch.closeRemotely})
 	if err != nil {
 		e := broker.AsError(err)
@@ -442,7 +472,7 @@ func (c *conn) createSession(p *core.CreateSession) {
 	}
 	ch.sess = sess
 	c.mu.Lock()
-	c.channels[ch.id] = ch
+	c.channels.put(ch)
 	c.mu.Unlock()
 	c.s.register(ch)
 	c.send(core.ChannelSession, &core.CreateSessionResponse{ServerVersion: core.VersionCurrent})
@@ -451,7 +481,7 @@ func (c *conn) createSession(p *core.CreateSession) {
 func (c *conn) inUse(channel int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.channels[channel] != nil
+	return c.channels.get(channel) != nil
 }
 
 // reattach moves a session of a broken connection to this one (core-protocol §4.7).
@@ -503,7 +533,38 @@ func (c *conn) take(ch *channel, old *conn, last int32) bool {
 		return false
 	}
 	old.mu.Lock()
-	delete(old.channels, ch.id)
+	old.channels.remove(ch.id)
 	old.mu.Unlock()
 	return true
+}
+
+// A channelList holds the session channels of a connection by id: most have one or two.
+type channelList []*channel
+
+func (l channelList) find(id int64) (int, bool) {
+	return slices.BinarySearchFunc(l, id, func(ch *channel, id int64) int { return cmp.Compare(ch.id, id) })
+}
+
+// get returns the channel of that id, nil if there is none.
+func (l channelList) get(id int64) *channel {
+	if i, ok := l.find(id); ok {
+		return l[i]
+	}
+	return nil
+}
+
+// put adds a channel in place of one with its id.
+func (l *channelList) put(ch *channel) {
+	i, ok := l.find(ch.id)
+	if ok {
+		(*l)[i] = ch
+		return
+	}
+	*l = slices.Insert(*l, i, ch)
+}
+
+func (l *channelList) remove(id int64) {
+	if i, ok := l.find(id); ok {
+		*l = slices.Delete(*l, i, i+1)
+	}
 }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"sync"
 	"testing"
 
 	"github.com/saranga-mq/saranga/broker/message"
@@ -220,4 +221,57 @@ func TestLargeUnfinished(t *testing.T) {
 		t.Errorf("%d messages, want 1", n)
 	}
 	w.Until("the unfinished bodies to be dropped", func() bool { return w.Store.HeldBodies() == 1 })
+}
+
+// TestLargeSyncedBehind: while a body is synced the next one is taken, and nothing else; the messages arrive in the order in
+// which they were sent.
+func TestLargeSyncedBehind(t *testing.T) {
+	syncing := make(chan int64, 10)
+	synced := map[int64]chan error{}
+	w := newWorld(t, nil, nil)
+	w.CreateAnycast("q")
+	var mu sync.Mutex
+	of := func(id int64) chan error {
+		mu.Lock()
+		defer mu.Unlock()
+		if synced[id] == nil {
+			synced[id] = make(chan error, 1)
+		}
+		return synced[id]
+	}
+	w.Store.SyncBody = func(id int64) error {
+		syncing <- id
+		return <-of(id)
+	}
+	p := w.client()
+	large := func(body []byte, correlation int64) {
+		b := message.New("q", message.Bytes)
+		b.Durable = true
+		p.do(&core.SendLarge{Headers: b.AppendHeaders(nil)},
+			&core.SendContinuation{Body: body[:len(body)/2], Continues: true},
+			&core.SendContinuation{Body: body[len(body)/2:], MessageBodySize: -1, RequiresResponse: true, CorrelationID: correlation})
+	}
+	large(noise(100), 11)
+	large(noise(200), 12)
+	first, second := <-syncing, <-syncing
+	if first > second {
+		first, second = second, first
+	}
+	p.do(&core.Send{Message: text("q", "small", nil), RequiresResponse: true, CorrelationID: 13})
+	of(second) <- nil
+	if n := w.Queue("q").MessageCount(); n != 0 {
+		t.Fatalf("%d messages before the first body is on disk", n)
+	}
+	of(first) <- nil
+	for _, correlation := range []int64{11, 12, 13} {
+		is(t, p.next(), nullTo(correlation))
+	}
+	p.attach(0, "q", -1)
+	for _, size := range []int64{100, 200} {
+		r, _ := p.begins()
+		if got, _ := p.rest(); r.Size != size || !bytes.Equal(got, noise(int(size))) {
+			t.Errorf("a body of %d bytes, want the one of %d", r.Size, size)
+		}
+	}
+	p.messages(1, "small")
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,13 +23,19 @@ import (
 // serve runs a Core server for a broker and returns its address.
 func serve(t testing.TB, b *broker.Broker) string {
 	t.Helper()
-	s := server.New(server.Options{Broker: b, NodeID: "b3e1f8f0-0000-0000-0000-000000000001", TTLOverride: -1, TTLCheckInterval: 1000,
-		Login: func(c security.Credentials) (security.Principal, error) { return security.Internal(c.User), nil }})
+	addr, _ := listen(t, nil, server.New(server.Options{Broker: b, NodeID: nodeID, TTLOverride: -1, TTLCheckInterval: 1000,
+		Login: func(c security.Credentials) (security.Principal, error) { return security.Internal(c.User), nil }}))
+	return addr
+}
+
+// listen lets a server accept connections until stop or the end of the test. params are those of the acceptor.
+func listen(t testing.TB, params map[string]string, s *server.Server) (addr string, stop func()) {
+	t.Helper()
 	r := transport.NewRemoting(transport.Config{})
 	for _, p := range s.Protocols() {
 		r.Register(p)
 	}
-	o, _, err := transport.ParseAcceptor("core", "127.0.0.1", 0, nil)
+	o, _, err := transport.ParseAcceptor("core", "127.0.0.1", 0, params)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +43,13 @@ func serve(t testing.TB, b *broker.Broker) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		a.Pause()
 		s.Disconnect()
 		a.Stop(t.Context())
 	})
-	return a.Addr()
+	t.Cleanup(stop)
+	return a.Addr(), stop
 }
 
 // raw is a client that knows frames and nothing else.
@@ -53,14 +61,20 @@ type raw struct {
 	to   int
 }
 
-func dial(t testing.TB, addr string) *raw {
+// dialPlain connects and writes nothing.
+func dialPlain(t testing.TB, addr string) *raw {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	r := &raw{t: t, c: c, in: make([]byte, 1<<20)}
+	return &raw{t: t, c: c, in: make([]byte, 1<<20)}
+}
+
+func dial(t testing.TB, addr string) *raw {
+	t.Helper()
+	r := dialPlain(t, addr)
 	r.write([]byte(core.Preamble))
 	return r
 }

@@ -58,7 +58,7 @@ func (ch *channel) packet(w *broker.Work, f core.Frame) (again bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if mayBlock(p) && !ch.sess.MayBlock {
+	if (mayBlock(p) || !ch.sess.Fresh()) && !ch.sess.MayBlock {
 		return true, nil
 	}
 	ch.request(w, &f, p)
@@ -104,9 +104,7 @@ func (ch *channel) request(w *broker.Work, f *core.Frame, p core.Packet) {
 		ch.withoutStreams(w, func() { s.Rollback(w, p.ConsiderLastMessageAsDelivered, null) })
 	case *core.AddMetadata:
 		err := s.SetMetadata(p.Key, p.Data, p.Form == core.TypeUniqueAddMetadata)
-		if p.Form == core.TypeAddMetadata || p.RequiresConfirmation {
-			s.Done(w, null, err)
-		}
+		s.Done(w, ifRR(p.Form == core.TypeAddMetadata || p.RequiresConfirmation), err)
 	case *core.CreateProducer:
 		ch.createProducer(p)
 		s.Done(w, none, nil)
@@ -187,7 +185,7 @@ func (ch *channel) close(w *broker.Work, null broker.Answer) {
 	ch.endStreams()
 	ch.s.unregister(ch)
 	c.mu.Lock()
-	delete(c.channels, ch.id)
+	c.channels.remove(ch.id)
 	c.mu.Unlock()
 	null.Call = func(w *broker.Work) {
 		if null.Size > 0 {
@@ -297,6 +295,11 @@ func (ch *channel) beginLarge(headers []byte) error {
 func (ch *channel) abortLarge() {
 	ch.sess.AbortLarge()
 	ch.large = nil
+	if ch.whole != nil {
+		ch.whole.Large().Discard()
+		ch.whole.Release()
+		ch.whole = nil
+	}
 }
 
 // handleContinuation is SESS_SEND_CONTINUATION: a chunk of the body that is coming.
@@ -304,9 +307,6 @@ func (ch *channel) handleContinuation(w *broker.Work, f *core.Frame, v core.Vers
 	var p core.SendContinuation
 	if err := p.Decode(f.Payload, v); err != nil {
 		return false, err
-	}
-	if !p.Continues && !ch.sess.MayBlock {
-		return true, nil // the body will be synced
 	}
 	a := ch.done(f)
 	if p.RequiresResponse {
@@ -319,46 +319,41 @@ func (ch *channel) handleContinuation(w *broker.Work, f *core.Frame, v core.Vers
 		ch.sess.Refuse(w, a, &broker.Error{Code: broker.IllegalState, Text: "AMQ229030: large-message not initialized on server"})
 		return false, nil
 	}
-	if _, err := ch.large.Write(p.Body); err != nil {
-		ch.abortLarge()
-		ch.sess.Refuse(w, a, err)
-		return false, nil
+	if ch.whole == nil {
+		if _, err := ch.large.Write(p.Body); err != nil {
+			ch.abortLarge()
+			ch.sess.Refuse(w, a, err)
+			return false, nil
+		}
+		if p.Continues {
+			ch.sess.Done(w, a, nil)
+			return false, nil
+		}
+		if ch.whole, err = ch.largeMessage(p.MessageBodySize); err != nil {
+			ch.abortLarge()
+			ch.sess.Refuse(w, a, err)
+			return false, nil
+		}
 	}
-	if p.Continues {
-		ch.sess.Done(w, a, nil)
-		return false, nil
-	}
-	body, err := ch.large.Finish()
-	ch.sess.EndLarge()
-	ch.large = nil
-	if err != nil {
-		ch.sess.Refuse(w, a, err)
-		return false, nil
-	}
-	m, err := ch.largeMessage(body, p.MessageBodySize)
-	if err != nil {
-		body.Discard()
-		body.Release()
-		ch.sess.Refuse(w, a, err)
-		return false, nil
-	}
-	o := broker.SendOptions{Routing: message.Unspecified, Answer: a, Producer: ch.producers[p.SenderID]}
+	o := broker.SendOptions{Routing: message.Unspecified, Answer: a, Producer: ch.producers[p.SenderID], Body: ch.large}
 	if ch.hasPrefixes() {
-		ch.prefixed(m, &o)
+		ch.prefixed(ch.whole, &o)
 	}
-	if err := ch.sess.Send(w, m, o); err != nil {
-		m.Large().Discard()
-		m.Release()
-		ch.sess.Refuse(w, a, err)
+	if err := ch.sess.Send(w, ch.whole, o); err != nil {
+		return true, nil // here comes the same packet again
 	}
+	ch.sess.EndLarge()
+	ch.large, ch.whole = nil, nil
 	return false, nil
 }
 
-// largeMessage makes the message of a body that is complete. size is what the client says of it before compression.
-func (ch *channel) largeMessage(body message.Body, size int64) (*message.Message, error) {
-	pool := ch.s.b.Pool()
-	headers := ch.headers
-	h, err := message.ParseCoreHeaders(headers)
+// largeMessage completes the body and makes its message. size is what the client says of it before compression.
+func (ch *channel) largeMessage(size int64) (*message.Message, error) {
+	h, err := message.ParseCoreHeaders(ch.headers)
+	if err != nil {
+		return nil, err
+	}
+	body, err := ch.large.Complete()
 	if err != nil {
 		return nil, err
 	}
@@ -368,8 +363,10 @@ func (ch *channel) largeMessage(body message.Body, size int64) (*message.Message
 	edit := h.Edit()
 	edit.Set(message.PropLargeSize, size)
 	edit.SetLarge(body)
-	m, err := pool.Build(edit)
+	m, err := ch.s.b.Pool().Build(edit)
 	if err != nil {
+		body.Discard()
+		body.Release()
 		return nil, err
 	}
 	m.SetID(ch.largeID)

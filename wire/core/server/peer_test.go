@@ -15,7 +15,6 @@ import (
 	"github.com/saranga-mq/saranga/wire/buf"
 	"github.com/saranga-mq/saranga/wire/core"
 	"github.com/saranga-mq/saranga/wire/core/server"
-	"github.com/saranga-mq/saranga/wire/transport"
 )
 
 // nodeID is the node of all tests.
@@ -41,29 +40,7 @@ func newWorld(t testing.TB, params map[string]string, change func(*broker.Option
 			}
 			return security.Internal(c.User), nil
 		}})
-	r := transport.NewRemoting(transport.Config{})
-	for _, p := range w.server.Protocols() {
-		r.Register(p)
-	}
-	o, _, err := transport.ParseAcceptor("core", "127.0.0.1", 0, params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := r.Listen(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.addr = a.Addr()
-	stopped := false
-	w.stop = func() {
-		if !stopped {
-			stopped = true
-			a.Pause()
-			w.server.Disconnect()
-			a.Stop(t.Context())
-		}
-	}
-	t.Cleanup(w.stop)
+	w.addr, w.stop = listen(t, params, w.server)
 	return w
 }
 
@@ -74,17 +51,6 @@ type peer struct {
 	v       core.Version
 	name    string
 	channel int64
-}
-
-// dialPlain connects and writes nothing.
-func dialPlain(t testing.TB, addr string) *raw {
-	t.Helper()
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return &raw{t: t, c: c, in: make([]byte, 1<<20)}
 }
 
 func deadline() time.Time { return time.Now().Add(brokertest.Deadline) }

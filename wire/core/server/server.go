@@ -42,6 +42,8 @@ type Options struct {
 
 	// Login authenticates. It may take long.
 	Login func(security.Credentials) (security.Principal, error)
+	// Watch makes what checks the user of a session again. Nil: a session's user stays what it is.
+	Watch func(security.Credentials, security.Principal) *security.Login
 
 	// TTLOverride replaces the TTL that clients ask for, in ms; -1: it does not.
 	TTLOverride int64
@@ -69,6 +71,7 @@ type Server struct {
 	stopped  bool
 	ends     sync.WaitGroup // connections that are being ended after their reader has
 	checking bool           // checkTTL is due
+	checked  []*conn        // memory for the list of a check
 }
 
 // A ChannelHandler takes the frames of a channel that is not a session's: replication, cluster control. It is called on
@@ -127,7 +130,7 @@ func (p protocol) Name() string { return p.name }
 func (p protocol) Accept(tc *transport.Conn) transport.Handler { return p.accept(tc) }
 
 func (s *Server) accept(tc *transport.Conn) transport.Handler {
-	c := &conn{s: s, tc: tc, out: tc.Output(), w: s.b.NewWork(), channels: map[int64]*channel{}, gone: make(chan struct{}), ttl: DefaultTTL, plain: !tc.TLS()}
+	c := &conn{s: s, tc: tc, out: tc.Output(), gone: make(chan struct{}), ttl: DefaultTTL, plain: !tc.TLS()}
 	if s.o.TTLOverride != -1 {
 		c.ttl = s.o.TTLOverride
 	}
@@ -137,13 +140,14 @@ func (s *Server) accept(tc *transport.Conn) transport.Handler {
 	}
 	c.bc = s.b.Connect(tc.ID(), tc.RemoteAddr(), "CORE", c.closeFor)
 	c.bc.Local = tc.LocalAddr()
+	c.bc.Await()
 	c.control = &channel{id: core.ChannelSession, s: s}
 	c.control.conn.Store(c)
 	c.lastAlive = s.b.Wheel().Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
-		c.bc.End(c.w, false)
+		c.bc.End(s.b.NewWork(), false)
 		return nil
 	}
 	s.conns[c] = true
@@ -167,7 +171,7 @@ func prefixes(text string) []string {
 // checkTTL closes connections that have been silent for their TTL, and sends the confirmations that are due.
 func (s *Server) checkTTL() {
 	s.mu.Lock()
-	list := make([]*conn, 0, len(s.conns))
+	list := s.checked[:0]
 	for c := range s.conns {
 		list = append(list, c)
 	}
@@ -176,7 +180,9 @@ func (s *Server) checkTTL() {
 	for _, c := range list {
 		c.checkTTL(now)
 	}
+	clear(list)
 	s.mu.Lock()
+	s.checked = list
 	s.checking = len(s.conns) > 0 && !s.stopped
 	again := s.checking
 	s.mu.Unlock()
@@ -202,9 +208,7 @@ func (s *Server) Disconnect() {
 			c.end(true)
 			continue
 		}
-		for _, ch := range c.sessions() {
-			ch.flushConfirmations()
-		}
+		c.flushConfirmations()
 		c.send(core.ChannelPing, &core.Disconnect{NodeID: buf.Of(s.o.NodeID), Reason: core.ReasonScaleDown})
 		c.out.Flush()
 		c.tc.CloseAfterFlush(nil)
