@@ -449,8 +449,7 @@ func (c *Consumer) ack(m *Message, individual bool) error {
 	}
 	if s.c.cfg.BlockOnAcknowledge {
 		s.mu.Unlock()
-		p := &core.Acknowledge{Individual: individual, ConsumerID: c.id, MessageID: id, RequiresResponse: true}
-		return wrap(s.null(context.Background(), p), "acknowledge message %d", id)
+		return c.ackAnswered(m, id, individual)
 	}
 	size := c.putAck(id, individual)
 	l := s.link
@@ -459,6 +458,23 @@ func (c *Consumer) ack(m *Message, individual bool) error {
 		l.flushSoon(size)
 	}
 	return nil
+}
+
+// ackAnswered sends an ack and waits for the answer. The session may be made anew while it waits for the connection: then
+// the ack, which counts for all that was delivered before the message, must not be sent, since in the new session that may
+// be messages that nobody has seen.
+func (c *Consumer) ackAnswered(m *Message, id int64, individual bool) error {
+	s := c.s
+	if err := s.lock(context.Background()); err != nil {
+		return wrap(err, "acknowledge message %d", id)
+	}
+	if m.epoch != s.epoch {
+		s.mu.Unlock()
+		return ErrRedelivered
+	}
+	p := &core.Acknowledge{Individual: individual, ConsumerID: c.id, MessageID: id, RequiresResponse: true}
+	_, err := s.callLocked(context.Background(), p, core.TypeNullResponse, nil)
+	return wrap(err, "acknowledge message %d", id)
 }
 
 func (c *Consumer) putAck(id int64, individual bool) (size int) {
