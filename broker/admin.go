@@ -436,27 +436,25 @@ func (q *Queue) each(pick func(*message.Message) bool, visit func(Ref) bool) {
 		}
 	}()
 	for p := len(q.levels) - 1; p >= 0; p-- {
-		var at cursor
-		last := int64(0) // highest id looked at: when refs were inserted meanwhile, the level is looked at again
+		var pl place
 		for more := true; more; {
 			more = false
 			q.mu.Lock()
 			l := &q.levels[p]
-			skip := int64(0)
-			if at.c != nil && at.epoch != l.epoch {
-				skip = last
+			if pl.at.c != nil && pl.at.epoch != l.epoch { // refs were inserted meanwhile
+				pl.startOver(l.epoch, true)
 			}
 			for range passScan {
-				r := l.next(&at)
+				r := l.next(&pl.at)
 				if r == nil {
+					pl.caughtUp()
 					break
 				}
 				more = true
-				id := r.Msg.ID()
-				if id <= skip {
+				if pl.again && pl.knows(r) {
 					continue
 				}
-				last = max(last, id)
+				pl.gave(r.Msg.ID(), r.flags&refStray != 0)
 				if pick(r.Msg) {
 					r.Msg.Retain()
 					piece = append(piece, *r)

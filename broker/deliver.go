@@ -185,9 +185,63 @@ func (q *Queue) passScanning(w *Work, b *budget) {
 
 // A place is where a consumer of its own pace stands in one level.
 type place struct {
-	at   cursor
-	last int64 // highest id it was given
-	skip int64 // after starting over: what has been shown up to here is not shown again; 0 when caught up
+	at cursor
+
+	// What a browser, or a consumer of a non-destructive queue, has been given, which stays in the queue: all up to an id, and
+	// of the strays these, with whether they were met since it started over.
+	last   int64
+	strays map[int64]bool
+	again  bool // it has started over and not caught up: what it has been given is passed by
+}
+
+// startOver sends the consumer back to the beginning. keeps: what it was given stays in the queue.
+func (p *place) startOver(epoch uint32, keeps bool) {
+	p.at = cursor{epoch: epoch}
+	if !keeps {
+		return
+	}
+	p.again = true
+	for id := range p.strays {
+		p.strays[id] = false
+	}
+}
+
+// caughtUp ends starting over. Strays that were not met have left the queue.
+func (p *place) caughtUp() {
+	if !p.again {
+		return
+	}
+	p.again = false
+	for id, met := range p.strays {
+		if !met {
+			delete(p.strays, id)
+		}
+	}
+}
+
+// knows tells whether the consumer has been given a ref.
+func (p *place) knows(r *Ref) bool {
+	id := r.Msg.ID()
+	if r.flags&refStray == 0 {
+		return id <= p.last
+	}
+	_, given := p.strays[id]
+	if given {
+		p.strays[id] = true
+	}
+	return given
+}
+
+// gave notes that the consumer was given a ref.
+func (p *place) gave(id int64, stray bool) {
+	if !stray {
+		p.last = max(p.last, id)
+		return
+	}
+	if p.strays == nil {
+		p.strays = map[int64]bool{}
+	}
+	p.strays[id] = true
 }
 
 // look returns the next ref of level p for c, nil at the end or when the budget is spent. back undoes the step.
@@ -195,23 +249,20 @@ func (q *Queue) look(b *budget, c *Consumer, p int) (r *Ref, back cursor) {
 	l := &q.levels[p]
 	pl := &c.places[p]
 	if pl.at.c != nil && pl.at.epoch != l.epoch {
-		pl.at = cursor{epoch: l.epoch}
-		if c.Browse || q.cfg.NonDestructive {
-			pl.skip = pl.last
-		}
+		pl.startOver(l.epoch, c.Browse || q.cfg.NonDestructive)
 	}
 	for {
 		back = pl.at
 		r = l.next(&pl.at)
 		if r == nil {
-			pl.skip = 0
+			pl.caughtUp()
 			return nil, back
 		}
 		if b.scanned++; b.scanned >= passScan {
 			pl.at = back
 			return nil, back
 		}
-		if pl.skip == 0 || r.Msg.ID() > pl.skip {
+		if !pl.again || !pl.knows(r) {
 			return r, back
 		}
 	}
@@ -250,13 +301,14 @@ func (q *Queue) handNext(w *Work, b *budget, c *Consumer) bool {
 				}
 				first = owner == nil
 			}
-			id := r.Msg.ID()
+			id, stray := r.Msg.ID(), r.flags&refStray != 0
 			if !q.handGrouped(w, b, c, r, first) {
 				pl.at = back
 				return false
 			}
-			pl.last = max(pl.last, id)
-			if !q.cfg.NonDestructive && !c.Browse {
+			if q.cfg.NonDestructive || c.Browse {
+				pl.gave(id, stray)
+			} else {
 				l.take(&pl.at, q.recycle())
 				q.resident--
 			}

@@ -20,6 +20,7 @@ const (
 	refGone      uint8 = 1 << iota // removed from the list, its slot not yet reclaimed
 	refScheduled                   // was held back until a time that the backing has stored
 	refHeld                        // delivered to a consumer of a non-destructive queue, still in the list
+	refStray                       // its id says nothing of its place: it came late, or to the front
 )
 
 const chunkRefs = 256
@@ -36,12 +37,13 @@ type chunk struct {
 
 var chunkPool = sync.Pool{New: func() any { return new(chunk) }}
 
-// A refList holds the references of one priority in order. The last chunk is never unlinked, so that a cursor always
-// finds its way on through chunks that were. Not safe for concurrent use: the queue's lock guards it.
+// A refList holds the references of one priority in order: by id, with strays between. The last chunk is never unlinked, so
+// that a cursor always finds its way on through chunks that were. Not safe for concurrent use: the queue's lock guards it.
 type refList struct {
 	head, tail *chunk
 	live       int
 	epoch      uint32 // counts insertions before the end: a cursor of an older epoch starts over
+	last       int64  // id of the newest ref that is no stray, ever
 }
 
 // A cursor is a reader's place in a refList.
@@ -52,6 +54,16 @@ type cursor struct {
 }
 
 func (l *refList) pushBack(r Ref) {
+	if id := r.Msg.ID(); id > l.last {
+		l.last = id
+		r.flags &^= refStray
+	} else {
+		r.flags |= refStray // a large message, which has had its id from its first byte on, or one that comes back
+	}
+	l.append(r)
+}
+
+func (l *refList) append(r Ref) {
 	t := l.tail
 	if t == nil || t.hi == chunkRefs {
 		n := newChunk()
@@ -164,20 +176,20 @@ func (l *refList) take(at *cursor, recycle bool) Ref {
 	return out
 }
 
-// insert puts a ref back where its id belongs, counted from the head.
+// insert puts a ref back where its id belongs, counted from the head and without regard to strays.
 func (l *refList) insert(r Ref) {
 	id := r.Msg.ID()
 	c := l.head
-	for c != nil && (c.live == 0 || c.lastID() < id) {
+	for c != nil && c.lastID() < id {
 		c = c.next
 	}
 	if c == nil {
-		l.pushBack(r)
+		l.append(r)
 		l.epoch++
 		return
 	}
 	k := c.lo
-	for k < c.hi && (c.refs[k].flags&refGone != 0 || c.refs[k].Msg.ID() < id) {
+	for k < c.hi && (c.refs[k].flags&(refGone|refStray) != 0 || c.refs[k].Msg.ID() < id) {
 		k++
 	}
 	l.insertAt(c, k, r)
@@ -185,8 +197,9 @@ func (l *refList) insert(r Ref) {
 
 // pushFront puts a ref before all others.
 func (l *refList) pushFront(r Ref) {
+	r.flags |= refStray
 	if l.head == nil {
-		l.pushBack(r)
+		l.append(r)
 		l.epoch++
 		return
 	}
@@ -241,9 +254,10 @@ func (l *refList) insertAt(c *chunk, k int, r Ref) {
 	l.live++
 }
 
+// lastID is the id of the last ref that is no stray, -1 without one.
 func (c *chunk) lastID() int64 {
 	for i := c.hi - 1; i >= c.lo; i-- {
-		if c.refs[i].flags&refGone == 0 {
+		if c.refs[i].flags&(refGone|refStray) == 0 {
 			return c.refs[i].Msg.ID()
 		}
 	}

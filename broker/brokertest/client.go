@@ -162,12 +162,25 @@ func (c *Client) PostLarge(m *message.Builder, body []byte, id int64) {
 	c.Act(func(work *broker.Work) { c.post(work, built, w, broker.Answer{Kind: 1, ID: id}) })
 }
 
+// SendBegun is SendLarge with what BeginLarge has returned before.
+func (c *Client) SendBegun(m *message.Builder, id int64, w broker.BodyWriter, body []byte) error {
+	c.b.T.Helper()
+	m.Durable = true
+	return c.send(c.finishLarge(m, id, w, body))
+}
+
 func (c *Client) large(m *message.Builder, body []byte) (*message.Message, broker.BodyWriter) {
 	c.b.T.Helper()
 	id, w, err := c.BeginLarge(m.Durable)
-	if err == nil {
-		_, err = w.Write(body)
+	if err != nil {
+		c.b.T.Fatalf("large body: %v", err)
 	}
+	return c.finishLarge(m, id, w, body)
+}
+
+func (c *Client) finishLarge(m *message.Builder, id int64, w broker.BodyWriter, body []byte) (*message.Message, broker.BodyWriter) {
+	c.b.T.Helper()
+	_, err := w.Write(body)
 	if err != nil {
 		c.b.T.Fatalf("large body: %v", err)
 	}

@@ -118,15 +118,15 @@ func (s *sink) deliverLarge(k *broker.Consumer, m *message.Message, count int32)
 		ch.unlock()
 		return 0, broker.Busy
 	}
+	p := core.ReceiveLarge{ConsumerID: k.ID, DeliveryCount: count, Size: m.Large().Size(), Headers: m.Headers()}
+	frame := p.Append(nil, ch.id)
 	c.out.Lock()
-	if c.out.Full() {
+	if c.out.Full() || ch.confirms() && ch.confirmations.Full(len(frame)) {
 		c.stall(k)
 		c.out.Unlock()
 		ch.unlock()
 		return 0, broker.Busy
 	}
-	p := core.ReceiveLarge{ConsumerID: k.ID, DeliveryCount: count, Size: m.Large().Size(), Headers: m.Headers()}
-	frame := p.Append(nil, ch.id)
 	if ch.confirms() {
 		ch.confirmations.Sent(frame)
 	}
@@ -145,7 +145,7 @@ func (s *sink) deliverLarge(k *broker.Consumer, m *message.Message, count int32)
 	}
 	ch.streams[st] = true
 	ch.streamMu.Unlock()
-	go st.run()
+	ch.s.b.Go(st.run)
 	return len(frame), broker.Streaming
 }
 
