@@ -25,14 +25,13 @@ import (
 	"time"
 )
 
-const (
-	longest     = 90 * time.Minute // the whole run
-	longestFuzz = time.Hour        // all targets
-)
+// longest bounds the whole run.
+const longest = 90 * time.Minute
 
 type options struct {
 	rounds, swaps int
 	fuzz          time.Duration // of each target
+	within        time.Duration // in which all of them are done
 	onlyFuzz      time.Duration // of all targets, without anything else; 0: the whole run
 	seed          uint64
 	file          string
@@ -44,6 +43,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 200, "how often a broker is killed")
 	flag.IntVar(&o.swaps, "swaps", 10, "how often a broker is swapped for one of the other kind")
 	flag.DurationVar(&o.fuzz, "fuzz", 10*time.Minute, "time for each fuzz target")
+	flag.DurationVar(&o.within, "within", time.Hour, "time in which all fuzz targets are to be done: the shorter, the more of them share the cores")
 	flag.DurationVar(&o.onlyFuzz, "only-fuzz", 0, "time for all fuzz targets together; nothing else is done and no entry is written")
 	flag.Uint64Var(&o.seed, "seed", 1+rand.Uint64N(1_000_000_000), "seed of all that is random but the fuzzing")
 	flag.StringVar(&o.file, "o", "docs/soak.md", "file that the entry is appended to")
@@ -76,7 +76,7 @@ func run(ctx context.Context, o options) error {
 	e := entry{Began: time.Now().UTC(), Seed: o.seed, Commit: commit(ctx), Machine: machine()}
 	var fuzzed []result
 	var beside sync.WaitGroup
-	beside.Go(func() { fuzzed = fuzzing(ctx, list, within(len(list), o.fuzz, longestFuzz), o.logs, os.Stdout) })
+	beside.Go(func() { fuzzed = fuzzing(ctx, list, within(len(list), o.fuzz, o.within), o.logs, os.Stdout) })
 	for _, s := range suites(o) {
 		e.Results = append(e.Results, s.run(ctx, o.logs, os.Stdout))
 	}
