@@ -288,16 +288,16 @@ func (l *loadedMessages) record(r *Record) error {
 		m.first = int32(len(l.refs))
 		m.live++
 	case typeAck:
-		if ref := l.ref(r.ID, in.Int64()); ref != nil {
+		if ref := l.ref(r.ID, in.Int64(), false); ref != nil {
 			ref.gone = true
 			l.messages[ref.message].live--
 		}
 	case typeDeliveryCount:
-		if ref, count := l.ref(r.ID, in.Int64()), in.Int32(); ref != nil {
+		if ref, count := l.ref(r.ID, in.Int64(), true), in.Int32(); ref != nil {
 			ref.count = count
 		}
 	case typeScheduled:
-		if ref, at := l.ref(r.ID, in.Int64()), in.Int64(); ref != nil {
+		if ref, at := l.ref(r.ID, in.Int64(), true), in.Int64(); ref != nil {
 			ref.scheduled = at
 		}
 	case typeDuplicate:
@@ -356,8 +356,8 @@ func (l *loadedMessages) body(id int64, m *message.Message) (message.Body, error
 	return s.bodies.Get(id), nil
 }
 
-// ref finds a reference that is there.
-func (l *loadedMessages) ref(id, queue int64) *loadedRef {
+// ref finds a reference that is there. Where there is none any more, gone says whether that is no wonder.
+func (l *loadedMessages) ref(id, queue int64, gone bool) *loadedRef {
 	if i, ok := l.index[id]; ok {
 		for n := l.messages[i].first; n != 0; {
 			ref := &l.refs[n-1]
@@ -365,6 +365,9 @@ func (l *loadedMessages) ref(id, queue int64) *loadedRef {
 				return ref
 			}
 			n = ref.next
+		}
+		if gone { // counts and times of a reference that compaction wrote behind its end
+			return nil
 		}
 	}
 	l.unknown++
@@ -399,7 +402,7 @@ func (l *loadedMessages) prepare(t *Transaction) error {
 			l.s.log.Warn("prepared transaction adds a reference of an unknown message", "tx", t.ID, "message", r.ID)
 			tx.broken = true
 		case r.UserType == typeAck:
-			ref := l.ref(r.ID, in.Int64())
+			ref := l.ref(r.ID, in.Int64(), false)
 			if ref == nil || ref.held {
 				l.s.log.Warn("prepared transaction acknowledges what is not there", "tx", t.ID, "message", r.ID)
 				tx.broken = true
