@@ -234,11 +234,14 @@ final class Reattachment {
       }
    }
 
-   /** Until its time to live is over, the session of a cut connection keeps its messages from others. */
+   /**
+    * Until its time to live is over, the session of a cut connection keeps its messages from others. It is a long one: a call that
+    * the cut has interrupted may keep the client from coming back for its whole callTimeout.
+    */
    private static void held(Case c) throws Exception {
       try (Link link = new Link(c.broker)) {
          Session sender = c.session();
-         Session session = connect(c, link, REATTACH + "&connectionTTL=3000&clientFailureCheckPeriod=1000").createSession(false, Session.CLIENT_ACKNOWLEDGE);
+         Session session = connect(c, link, REATTACH + "&connectionTTL=30000&clientFailureCheckPeriod=1000").createSession(false, Session.CLIENT_ACKNOWLEDGE);
          Queue queue = c.queue(session, "q");
          c.send(sender, queue, "a", "b");
          MessageConsumer consumer = session.createConsumer(queue);
