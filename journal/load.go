@@ -30,7 +30,7 @@ type Loaded struct {
 	MaxID      int64   // largest record id, -1 without any; transaction ids do not count
 	RolledBack []int64 // transactions that were open and not prepared, or whose prepare did not match
 	Dropped    []int64 // transactions whose commit did not match their records
-	Files      int     // data files
+	Files      int     // those that hold data
 }
 
 // Read loads a journal without changing or keeping anything: as Open would see it, a pending compaction control file and
@@ -229,6 +229,11 @@ func (l *loader) load(files []FileInfo) error {
 		l.j.enter(&lf.file)
 		if err := l.scan(&f, int(f.Size), func(s *Scanner) error { l.account(lf, s); return nil }); err != nil {
 			return err
+		}
+	}
+	for _, lf := range l.files {
+		if lf.has {
+			l.result.Files++
 		}
 	}
 	for id, t := range l.j.txs {
@@ -437,10 +442,6 @@ func (j *Journal) arrange(l *loader) error {
 		default:
 			j.data = append(j.data, &lf.file)
 		}
-	}
-	l.result.Files = len(j.data)
-	if j.current != nil {
-		l.result.Files++
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -255,7 +255,7 @@ func (p *Properties) Bytes() []byte {
 	var out bytes.Buffer
 	for _, l := range p.lines {
 		for _, r := range l.text {
-			if r <= 0xff {
+			if r <= 0xff && (out.Len() > 0 || r < 0xfe) { // a file must not begin with the mark of UTF-16
 				out.WriteByte(byte(r))
 			} else {
 				for _, unit := range utf16.Encode([]rune{r}) {
