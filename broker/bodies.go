@@ -117,10 +117,13 @@ func (s *Session) storeSynced() {
 		if out == nil {
 			break
 		}
-		err := out.err
+		answer, err := out.answer, out.err
 		if err == nil {
 			out.send.ops(w, 0)
 			err = w.append(out, 0) // from here on it is the store's
+		}
+		if err != nil {
+			s.untold(answer, err)
 		}
 		s.mu.Lock()
 		if err != nil {

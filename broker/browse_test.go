@@ -81,3 +81,40 @@ func TestBrowserSeesAllOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestStraysAreForgotten: what a consumer of a non-destructive queue remembers is bounded by what is in the queue.
+func TestStraysAreForgotten(t *testing.T) {
+	b := brokertest.New(t, nil)
+	cfg := b.DefaultQueue("q", "q")
+	cfg.Routing, cfg.NonDestructive = message.Anycast, true
+	if _, err := b.CreateQueue(cfg, broker.CreateOptions{AutoCreateAddress: true}); err != nil {
+		t.Fatal(err)
+	}
+	p, large := b.Connect(brokertest.AutoCommit), b.Connect(brokertest.AutoCommit)
+	k, err := b.Connect(brokertest.AutoCommit).Consume(broker.ConsumerOptions{Queue: "q"}, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		id, body, err := large.BeginLarge(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Send(brokertest.Text("q", "", message.Anycast)); err != nil {
+			t.Fatal(err)
+		}
+		if err := large.SendBegun(message.New("q", message.Bytes), id, body, []byte("late")); err != nil {
+			t.Fatal(err)
+		}
+		k.Wait(2 * (i + 1))
+		if _, err := b.Queue("q").RemoveMessages(""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(k.Got()); got != 600 {
+		t.Errorf("%d deliveries, want 600", got)
+	}
+	if n := k.Strays(); n == 0 || n > 70 {
+		t.Errorf("%d strays are remembered of an empty queue", n)
+	}
+}

@@ -206,6 +206,9 @@ func (p *place) startOver(epoch uint32, keeps bool) {
 	}
 }
 
+// forgetful tells that most of the strays that it remembers must have left the queue: starting over forgets them.
+func (p *place) forgetful(l *refList) bool { return !p.again && len(p.strays) > 2*l.live+64 }
+
 // caughtUp ends starting over. Strays that were not met have left the queue.
 func (p *place) caughtUp() {
 	if !p.again {
@@ -248,7 +251,7 @@ func (p *place) gave(id int64, stray bool) {
 func (q *Queue) look(b *budget, c *Consumer, p int) (r *Ref, back cursor) {
 	l := &q.levels[p]
 	pl := &c.places[p]
-	if pl.at.c != nil && pl.at.epoch != l.epoch {
+	if pl.at.c != nil && (pl.at.epoch != l.epoch || pl.forgetful(l)) {
 		pl.startOver(l.epoch, c.Browse || q.cfg.NonDestructive)
 	}
 	for {

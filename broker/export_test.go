@@ -29,3 +29,15 @@ func (q *Queue) HoldLock(f func()) {
 	defer q.mu.Unlock()
 	f()
 }
+
+// Strays is how many messages out of order the consumer is remembered to have got.
+func (c *Consumer) Strays() (n int) {
+	c.Queue.mu.Lock()
+	defer c.Queue.mu.Unlock()
+	if c.places != nil {
+		for i := range c.places {
+			n += len(c.places[i].strays)
+		}
+	}
+	return n
+}

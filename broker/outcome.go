@@ -48,8 +48,10 @@ func (s *Session) wait(w *Work, o *outcome, mode AppendMode) error {
 	s.mu.Lock()
 	s.push(o)
 	s.mu.Unlock()
+	answer := o.answer
 	err := w.append(o, mode)
 	if err != nil {
+		s.failed(answer, err)
 		s.mu.Lock()
 		o.done, o.err = true, err
 		s.drain(w)
@@ -110,11 +112,24 @@ func (s *Session) failed(a Answer, err error) {
 		tx.fail(&Error{Code: GenericException, Text: err.Error()})
 		tx.unlock()
 	}
-	if !a.Silent && (a.Kind != 0 || a.Call != nil) || e.Code == QueueExists || slices.Contains(s.unanswered, e.Code) {
+	s.untold(a, err)
+}
+
+// untold is the part of failed for the operator. It may be called from any goroutine.
+func (s *Session) untold(a Answer, err error) {
+	e := AsError(err)
+	if !a.Silent && (a.Kind != 0 || a.Call != nil) || e.Code == QueueExists {
 		return // a client that comes back creates its queues again
 	}
-	s.unanswered = append(s.unanswered, e.Code)
-	s.b.log.Warn("AMQ224016: a request failed and its client asked for no answer; more of this kind are not reported", "session", s.Name, "remote", s.Conn().Remote, "error", err)
+	s.mu.Lock()
+	known := slices.Contains(s.unanswered, e.Code)
+	if !known {
+		s.unanswered = append(s.unanswered, e.Code)
+	}
+	s.mu.Unlock()
+	if !known {
+		s.b.log.Warn("AMQ224016: a request failed and its client asked for no answer; more of this kind are not reported", "session", s.Name, "remote", s.Conn().Remote, "error", err)
+	}
 }
 
 // DoneStored answers when everything appended so far is stored.

@@ -176,9 +176,9 @@ type Session struct {
 	targets      [2]sendTarget
 	large        BodyWriter
 	credits      map[string]*Address // names of addresses whose room it waits for, or did
-	unanswered   []Code              // errors of requests without an answer that the operator was told of
 
-	mu         sync.Mutex // guards the queue of outcomes, and consumers and metadata against other goroutines
+	mu         sync.Mutex // guards the queue of outcomes, unanswered, and consumers and metadata against other goroutines
+	unanswered []Code     // errors of requests without an answer that the operator was told of
 	head, tail *outcome
 	pending    atomic.Int32
 	waiting    atomic.Int32 // length of unstored.list; changed under mu
@@ -395,7 +395,7 @@ func (s *Session) check(p security.Permission, address, queue string) error {
 // Fresh tells that no permission needs the user's login checked again, which may block.
 func (s *Session) Fresh() bool { return s.Login == nil || s.Login.Fresh() }
 
-// Who is the principal with the roles that it has now; its last ones when it has been refused since.
+// Who is the principal with the roles that it has now: none when it has been refused since.
 func (s *Session) Who() security.Principal {
 	who, err := s.who()
 	if err != nil {

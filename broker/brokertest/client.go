@@ -155,11 +155,16 @@ func (c *Client) SendLarge(m *message.Builder, body []byte) error {
 	return c.send(c.large(m, body))
 }
 
-// PostLarge sends a message whose body is a file and does not wait: the answer, with that id, will be among Answers.
+// PostLarge sends a message whose body is a file and does not wait: the answer, with that id, will be among Answers. With
+// id 0 none is wanted.
 func (c *Client) PostLarge(m *message.Builder, body []byte, id int64) {
 	c.b.T.Helper()
 	built, w := c.large(m, body)
-	c.Act(func(work *broker.Work) { c.post(work, built, w, broker.Answer{Kind: 1, ID: id}) })
+	a := broker.Answer{ID: id}
+	if id != 0 {
+		a.Kind = 1
+	}
+	c.Act(func(work *broker.Work) { c.post(work, built, w, a) })
 }
 
 // SendBegun is SendLarge with what BeginLarge has returned before.

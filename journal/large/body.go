@@ -226,20 +226,6 @@ func (w *Writer) Sync() error {
 	return err
 }
 
-// Finish is Complete and Sync. After an error the file is gone.
-func (w *Writer) Finish() (*Body, error) {
-	b, err := w.Complete()
-	if err != nil {
-		return nil, err
-	}
-	if err := w.Sync(); err != nil {
-		b.Discard()
-		b.Release()
-		return nil, err
-	}
-	return b, nil
-}
-
 // Abort removes the file. After Complete it only gives up the sync: the body's holders have to discard it. It tells
 // whether it has removed the file.
 func (w *Writer) Abort() bool {

@@ -57,11 +57,25 @@ func write(t *testing.T, l *Folder, id int64, durable bool, content []byte) *Bod
 		}
 		p = p[n:]
 	}
-	b, err := w.Finish()
+	b, err := finish(w)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// finish is what a user does who waits for the sync.
+func finish(w *Writer) (*Body, error) {
+	b, err := w.Complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Sync(); err != nil {
+		b.Discard()
+		b.Release()
+		return nil, err
+	}
+	return b, nil
 }
 
 func content(n int) []byte {
@@ -193,9 +207,9 @@ func TestErrors(t *testing.T) {
 			w, err := l.Create(1, true)
 			if err == nil {
 				if _, err = w.Write(content(2*chunk + 1)); err == nil {
-					_, err = w.Finish()
+					_, err = finish(w)
 				} else {
-					if _, again := w.Finish(); again == nil {
+					if _, again := finish(w); again == nil {
 						t.Error("a broken body was finished")
 					}
 				}

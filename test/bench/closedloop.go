@@ -103,9 +103,29 @@ func closedRow(durable bool) func(context.Context, *bench, *side) (values, error
 	}
 }
 
+// besideWakes measures a closed loop and the machine's own time to wake two threads.
+func besideWakes(ctx context.Context, b *bench, s *side) (values, error) {
+	wake, err := wakes()
+	if err != nil {
+		return nil, err
+	}
+	v, err := closedRow(false)(ctx, b, s)
+	if err == nil {
+		v["wake"] = wake
+	}
+	return v, err
+}
+
+// bareRest is about the time of a closed loop without the sync.
+const bareRest = 100 * time.Microsecond
+
 // besideBare measures a durable closed loop between two measurements of the disk's own time.
 func besideBare(ctx context.Context, b *bench, s *side) (values, error) {
-	before, err := bareWrites(s.main.Instance)
+	before, err := bareWrites(s.main.Instance, 0)
+	if err != nil {
+		return nil, err
+	}
+	rested, err := bareWrites(s.main.Instance, bareRest)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +133,8 @@ func besideBare(ctx context.Context, b *bench, s *side) (values, error) {
 	if err != nil {
 		return v, err
 	}
-	after, err := bareWrites(s.main.Instance)
-	v["bare"] = (before + after) / 2
+	after, err := bareWrites(s.main.Instance, 0)
+	v["bare"], v["rested"] = (before+after)/2, rested
 	v["to-bare"] = v[metricP50] / v["bare"]
 	return v, err
 }

@@ -136,9 +136,17 @@ func flowRow(durable bool) func(context.Context, *bench, *side) (values, error) 
 	}
 }
 
-// largeRow measures a flow of large messages.
+// largeRow measures a flow of large messages beside what the disk does without a broker.
 func largeRow(ctx context.Context, b *bench, s *side) (values, error) {
-	return b.flows(ctx, s.main, 1, flowOptions{size: 1 << 20, durable: true, window: 8})
+	bare, err := bareFiles(s.main.Instance)
+	if err != nil {
+		return nil, err
+	}
+	v, err := b.flows(ctx, s.main, 1, flowOptions{size: 1 << 20, durable: true, window: 8})
+	if err == nil {
+		v["bare"] = bare
+	}
+	return v, err
 }
 
 // queuesRow measures 100 flows, each with a queue and two connections.

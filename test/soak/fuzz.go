@@ -165,7 +165,11 @@ func endedByTime(out string) bool {
 func fuzzFacts(out string) string {
 	if all := fuzzLine.FindAllStringSubmatch(out, -1); len(all) > 0 {
 		last := all[len(all)-1]
-		return fmt.Sprintf("%s executions, %s new inputs of interest, %s in all", last[1], last[2], last[3])
+		text := fmt.Sprintf("%s executions, %s new inputs of interest, %s in all", last[1], last[2], last[3])
+		if endedByTime(out) {
+			text += "; the go command took the end of its time for a failure"
+		}
+		return text
 	}
 	if all := baselineLine.FindAllStringSubmatch(out, -1); len(all) > 0 {
 		last := all[len(all)-1]

@@ -59,15 +59,15 @@ func testFailure(out string, err error) error {
 
 // facts are the counts in a step's output.
 func facts(out string) string {
+	if f := fuzzFacts(out); f != "" {
+		return f
+	}
 	var list []string
 	if p, f := len(passedTest.FindAllString(out, -1)), len(failedTest.FindAllString(out, -1)); p+f > 0 {
 		list = append(list, fmt.Sprintf("%d tests passed, %d failed", p, f))
 	}
 	for _, m := range counts.FindAllStringSubmatch(out, -1) {
 		list = append(list, m[1]+m[2])
-	}
-	if f := fuzzFacts(out); f != "" {
-		list = append(list, f)
 	}
 	return strings.Join(list, "; ")
 }
