@@ -270,7 +270,8 @@ func (j *Journal) countReplaceable(f *file, userType byte, payload []byte) {
 	}
 }
 
-// CommitLazy is Commit with a waiter for whom nothing is hurried: he is told when the records ride along with others.
+// CommitLazy is Commit with a waiter for whom nothing is hurried: he is told when the records are synced, with the next that
+// are written.
 func (a *Appender) CommitLazy(w Waiter) (Mark, error) {
 	c := a.j.cur
 	if a.err == nil {
@@ -280,6 +281,7 @@ func (a *Appender) CommitLazy(w Waiter) (Mark, error) {
 			end++
 		}
 		c.waiters = append(c.waiters, waiter{w, end})
+		c.sync = true
 	}
 	return a.Commit(nil, false)
 }

@@ -1,7 +1,8 @@
-//go:build !unix
+//go:build !linux
 
 package message
 
-func mapMemory(n int) []byte { return make([]byte, n) }
+// mapMemory takes memory of the heap.
+func mapMemory(n int) ([]byte, bool) { return make([]byte, n), false }
 
 func unmapMemory([]byte) {}

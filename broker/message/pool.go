@@ -14,13 +14,15 @@ const (
 	maxPooled     = 1 << maxClassBits
 	classesPerBit = 4
 	numClasses    = (maxClassBits-minClassBits)*classesPerBit + 1
-	slabBytes     = 512 << 10
-	keepEmpty     = 1 // empty slabs a class keeps for reuse
+	firstSlab     = 256 << 10 // bytes of a class's slab while it has no other
+	slabBytes     = 2 << 20   // of the others: one huge page where there are such
+	keepEmpty     = 1         // empty slabs a class keeps for reuse
 )
 
 // A Pool owns the memory of messages. Message bytes lie in slabs outside the garbage-collected heap (anonymous mappings
 // where the platform has them): they hold no pointers, cost the collector nothing and return to the system when a slab
-// is empty. All methods may be called from any goroutine.
+// is empty. Slabs are huge pages: many messages on their way would each need an address translation of its own, which
+// costs a virtual machine more than copying the message. All methods may be called from any goroutine.
 //
 // The zero Pool is ready for use.
 type Pool struct {
@@ -66,20 +68,22 @@ func (p *Pool) usage() (messages, bytes int64) {
 
 type class struct {
 	mu      sync.Mutex
-	partial []*slab                   // slabs with at least one free slot; the last is used first
-	empty   int                       // slabs in partial with nothing in use
-	used    int                       // slots in use
-	_       [64 - 8 - 24 - 8 - 8]byte // a cache line of its own
+	partial []*slab                       // slabs with at least one free slot; the last is used first
+	slabs   int                           // all of them
+	empty   int                           // slabs in partial with nothing in use
+	used    int                           // slots in use
+	_       [64 - 8 - 24 - 8 - 8 - 8]byte // a cache line of its own
 }
 
 // A slab is one mapping cut into slots of one size. pos is its index in class.partial, or -1 while it is full.
 type slab struct {
-	class *class
-	mem   []byte
-	size  int
-	free  []uint32
-	slots int
-	pos   int
+	class  *class
+	mem    []byte
+	mapped bool
+	size   int
+	free   []uint32
+	slots  int
+	pos    int
 }
 
 // classOf returns the size class that holds n bytes, n in 1…maxPooled.
@@ -131,13 +135,20 @@ func (p *Pool) alloc(n int) ([]byte, *slab, uint32) {
 }
 
 func (cl *class) grow(size int) {
-	slots := max(slabBytes/size, 4)
-	s := &slab{class: cl, mem: mapMemory(slots * size), size: size, slots: slots, free: make([]uint32, slots), pos: len(cl.partial)}
+	bytes := slabBytes
+	if cl.slabs == 0 {
+		bytes = firstSlab
+	}
+	bytes = max(bytes, 4*size)
+	slots := bytes / size
+	s := &slab{class: cl, size: size, slots: slots, free: make([]uint32, slots), pos: len(cl.partial)}
+	s.mem, s.mapped = mapMemory(bytes)
 	for i := range s.free {
 		s.free[i] = uint32(slots - 1 - i)
 	}
 	cl.partial = append(cl.partial, s)
 	cl.empty++
+	cl.slabs++
 }
 
 // free takes back what alloc returned. recycle is false after a breach: somebody may still look at these bytes, so that
@@ -170,11 +181,12 @@ func (p *Pool) free(b []byte, s *slab, slot uint32, recycle bool) {
 			cl.partial[s.pos], last.pos = last, s.pos
 			cl.partial = cl.partial[:len(cl.partial)-1]
 			cl.empty--
+			cl.slabs--
 			gone, s.mem = s.mem, nil
 		}
 	}
 	cl.mu.Unlock()
-	if gone != nil {
+	if gone != nil && s.mapped {
 		unmapMemory(gone)
 	}
 }

@@ -99,14 +99,14 @@ func TestSlabsReturn(t *testing.T) {
 	var pool Pool
 	for _, order := range []string{"first in first out", "last in first out", "shuffled"} {
 		var ms []*Message
-		for range 5000 {
+		for range 20_000 {
 			m, err := pool.NewCore(blockOf(1000, 1))
 			if err != nil {
 				t.Fatal(err)
 			}
 			ms = append(ms, m)
 		}
-		if pool.Live() != 5000 || pool.Bytes() != 5000*1024 {
+		if pool.Live() != 20_000 || pool.Bytes() != 20_000*1024 {
 			t.Errorf("%d messages of %d bytes", pool.Live(), pool.Bytes())
 		}
 		mapped := map[*slab]bool{}

@@ -110,6 +110,9 @@ func (b *bench) start(broker peers.Broker) *peers.Process {
 	return p
 }
 
+// artemisPatience is how long Artemis may take to show what it has, once it is up.
+const artemisPatience = 10 * time.Second
+
 // look reads everything the broker holds and judges the round before.
 func (b *bench) look(p *peers.Process) {
 	b.t.Helper()
@@ -120,6 +123,30 @@ func (b *bench) look(p *peers.Process) {
 			b.fail("%v", err)
 		}
 	}
+	o, bad := b.observe(ctx, p)
+	// Artemis may end a browser's receive before what stands behind a large message, and messages that became due are nowhere
+	// for a moment while it starts: what it does not show now it has to show soon.
+	for end := time.Now().Add(artemisPatience); len(bad) > 0 && p.Broker.Name() == b.artemis.Name() && time.Now().Before(end); {
+		b.t.Logf("round %d: artemis does not show everything yet, %d complaints: %s, …", b.round, len(bad), bad[0])
+		time.Sleep(200 * time.Millisecond)
+		o, bad = b.observe(ctx, p)
+	}
+	for _, q := range b.queues() {
+		b.counts.seen += len(o.Queues[q])
+	}
+	b.counts.branches += len(o.Branches)
+	if len(bad) > 0 {
+		const most = 30
+		if len(bad) > most {
+			bad = append(bad[:most], fmt.Sprintf("… and %d more", len(bad)-most))
+		}
+		b.fail("after the start of %s:\n%s\noutput of the broker:\n%s", p.Broker.Name(), strings.Join(bad, "\n"), p.Tail())
+	}
+}
+
+// observe looks at what the broker has and tells what is wrong with it.
+func (b *bench) observe(ctx context.Context, p *peers.Process) (*Observation, []string) {
+	b.t.Helper()
 	o, err := observe(ctx, b.config(), b.queues())
 	if err != nil {
 		b.fail("%v\n%s", err, p.Tail())
@@ -132,16 +159,8 @@ func (b *bench) look(p *peers.Process) {
 	bad = append(bad, o.Problems...)
 	for _, q := range b.queues() {
 		bad = append(bad, Order(q, o.Queues[q])...)
-		b.counts.seen += len(o.Queues[q])
 	}
-	b.counts.branches += len(o.Branches)
-	if len(bad) > 0 {
-		const most = 30
-		if len(bad) > most {
-			bad = append(bad[:most], fmt.Sprintf("… and %d more", len(bad)-most))
-		}
-		b.fail("after the start of %s:\n%s\noutput of the broker:\n%s", p.Broker.Name(), strings.Join(bad, "\n"), p.Tail())
-	}
+	return o, bad
 }
 
 // work lets clients work for a while and then ends the broker, by kill -9 or in good order, while they do.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 )
 
 // Broker is a broker program.
@@ -82,8 +83,28 @@ type Saranga struct {
 	Binary string // its path
 }
 
-// BuildSaranga returns the binary named by SARANGA_BIN, or builds bin/saranga from this module.
+// building is held while the process builds its binary, which it does once.
+var (
+	building sync.Mutex
+	built    Saranga
+)
+
+// BuildSaranga returns the binary named by SARANGA_BIN, or builds bin/saranga from this module, once in a process. Several
+// goroutines may call it.
 func BuildSaranga(ctx context.Context) (Saranga, error) {
+	building.Lock()
+	defer building.Unlock()
+	if built.Binary != "" {
+		return built, nil
+	}
+	s, err := buildSaranga(ctx)
+	if err == nil {
+		built = s
+	}
+	return s, err
+}
+
+func buildSaranga(ctx context.Context) (Saranga, error) {
 	if binary := os.Getenv("SARANGA_BIN"); binary != "" {
 		return Saranga{Binary: binary}, nil
 	}
@@ -96,15 +117,15 @@ func BuildSaranga(ctx context.Context) (Saranga, error) {
 		return Saranga{}, fmt.Errorf("build saranga: %w", err)
 	}
 	// Suites of several packages run at once: each builds beside the target and renames, so none sees half a binary.
-	built := filepath.Join(bin, fmt.Sprintf(".saranga-%d", os.Getpid()))
-	build := exec.CommandContext(ctx, "go", "build", "-o", built, "./cmd/saranga")
+	part := filepath.Join(bin, fmt.Sprintf(".saranga-%d", os.Getpid()))
+	build := exec.CommandContext(ctx, "go", "build", "-o", part, "./cmd/saranga")
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if _, err := output(build); err != nil {
 		return Saranga{}, fmt.Errorf("build saranga: %w", err)
 	}
 	binary := filepath.Join(bin, "saranga")
-	if err := os.Rename(built, binary); err != nil {
+	if err := os.Rename(part, binary); err != nil {
 		return Saranga{}, fmt.Errorf("build saranga: %w", err)
 	}
 	return Saranga{Binary: binary}, nil

@@ -62,6 +62,7 @@ type plainSocket struct {
 	readP     []byte
 	readN     int
 	readErr   error
+	eager     eager
 	peek      bool // the last read was ended by a deadline: see first whether there is anything
 
 	writeFn   func(fd uintptr) bool
@@ -76,7 +77,7 @@ func newPlainSocket(c *Conn, nc streamConn) (*plainSocket, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &plainSocket{conn: c, nc: nc, raw: raw}
+	s := &plainSocket{conn: c, nc: nc, raw: raw, eager: eager{rest: eagerAfter}}
 	s.readFn, s.writeFn = s.readOnce, s.writeOnce
 	return s, nil
 }
@@ -115,6 +116,9 @@ func (s *plainSocket) readOnce(fd uintptr) bool {
 		p = s.readTo.space(s.readLimit)
 	}
 	s.readN, s.readErr = sysRead(fd, p)
+	if s.readErr == errAgain && s.readTo != nil && s.conn.acceptor != nil && s.eager.due() {
+		s.readN, s.readErr = s.eager.read(fd, p)
+	}
 	if s.readErr == errAgain {
 		if s.readTo != nil {
 			s.readTo.settle()
@@ -123,6 +127,7 @@ func (s *plainSocket) readOnce(fd uintptr) bool {
 	}
 	if s.readTo != nil {
 		s.readTo.filled(s.readN)
+		s.eager.brought(s.readN)
 	}
 	return true
 }
