@@ -151,3 +151,38 @@ func TestAppendAndLoad(t *testing.T) {
 		})
 	}
 }
+
+// Who is told lazily is told of what a crash leaves, also when those whose records are written with his want no sync.
+func TestCommitLazyIsSynced(t *testing.T) {
+	mem := newMem(t)
+	o := testOptions(mem)
+	j := open(t, o)
+	do(t, j, func(a *Appender) { addText(a, 1, "deleted") })
+	a, err := j.Begin(Wait)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Delete(1); err != nil {
+		t.Fatal(err)
+	}
+	var lazy, written waitGroup
+	lazy.Add(1)
+	if _, err := a.CommitLazy(&lazy); err != nil {
+		t.Fatal(err)
+	}
+	if a, err = j.Begin(Wait); err != nil {
+		t.Fatal(err)
+	}
+	addText(a, 2, "not synced")
+	written.Add(1)
+	if _, err := a.Commit(&written, false); err != nil {
+		t.Fatal(err)
+	}
+	written.Wait()
+	lazy.Wait()
+	mem.Crash(nil)
+	if got := contents(t, o); got[1] != nil {
+		t.Errorf("told of a delete that a crash undid: %v", got)
+	}
+	_ = j.Close() // of the process that is gone
+}

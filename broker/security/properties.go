@@ -254,13 +254,19 @@ func (p *Properties) Delete(key string) {
 func (p *Properties) Bytes() []byte {
 	var out bytes.Buffer
 	for _, l := range p.lines {
+		literal := false // the character stands behind a backslash that makes it so
 		for _, r := range l.text {
 			if r <= 0xff && (out.Len() > 0 || r < 0xfe) { // a file must not begin with the mark of UTF-16
 				out.WriteByte(byte(r))
-			} else {
-				for _, unit := range utf16.Encode([]rune{r}) {
-					fmt.Fprintf(&out, `\u%04X`, unit)
-				}
+				literal = r == '\\' && !literal
+				continue
+			}
+			if literal && l.entry {
+				out.Truncate(out.Len() - 1) // it would make the escape literal
+			}
+			literal = false
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&out, `\u%04X`, unit)
 			}
 		}
 		out.WriteByte('\n')

@@ -8,7 +8,7 @@ import (
 
 const (
 	// eagerTime is how long a reader looks for more bytes before it parks: what it takes two threads on an idle virtual
-	// machine to wake each other. Looking in vain costs about as much as parking does.
+	// machine to wake each other. A look is CPU that nobody else gets, in vain or not.
 	eagerTime = 50 * time.Microsecond
 
 	// eagerBytes is what a read brings at most from a peer that sends one thing and waits for its answer. More is a
@@ -57,18 +57,14 @@ func (e *eager) read(fd uintptr, p []byte) (n int, err error) {
 		return 0, errAgain
 	}
 	defer looking.Store(false)
-	if runtime.GOMAXPROCS(0) == 1 {
-		return 0, errAgain // the peer, or another connection, may need the only core
-	}
-	for start := time.Now(); ; {
+	// On a single core the peer needs what a look would take: there every look is in vain.
+	for start := time.Now(); runtime.GOMAXPROCS(0) > 1 && time.Since(start) < eagerTime; {
 		if n, err = sysRead(fd, p); err != errAgain {
 			e.vain = 0
 			return n, err
 		}
-		if time.Since(start) > eagerTime {
-			e.vain = min(e.vain+1, maxEagerRest)
-			e.rest = 1<<e.vain - 1
-			return 0, errAgain
-		}
 	}
+	e.vain = min(e.vain+1, maxEagerRest)
+	e.rest = 1<<e.vain - 1
+	return 0, errAgain
 }

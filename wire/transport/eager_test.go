@@ -96,3 +96,23 @@ func TestEagerOneAtATime(t *testing.T) {
 		t.Errorf("read %d bytes, %v; %+v", n, err, e)
 	}
 }
+
+// The reader of an accepted connection looks once its peer has come back often enough.
+func TestEagerReader(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))))
+	h := newFramed(echo)
+	s := serve(t, Config{}, nil, func(*Conn) Handler { return h })
+	nc := s.dialCore(t)
+	for range 20 * eagerAfter {
+		write(t, nc, frame([]byte("message")))
+		if _, err := readFrame(nc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nc.Close()
+	h.waitClosed(t)
+	e := h.c.sock.(*plainSocket).eager
+	if !e.small || e.vain == 0 && e.rest > 0 {
+		t.Errorf("after %d round trips: %+v", 20*eagerAfter, e)
+	}
+}
