@@ -384,29 +384,43 @@ func (s *send) arrive(w *Work) {
 	s.more = nil
 }
 
-// giveBack gives back the tokens and drops what diverts made.
-func (s *send) giveBack() {
+// giveBack gives back the tokens and drops what diverts made, which the store knows nothing of.
+func (s *send) giveBack() { s.giveUp(discardBody) }
+
+// giveUp gives back the tokens and lets go of what diverts made; body is called for what of that is large.
+func (s *send) giveUp(body func(*message.Message)) {
 	for i, q := range s.queues {
 		q.incoming.Add(-1)
 		s.queues[i] = nil
 	}
 	s.queues = s.queues[:0]
 	for _, m := range s.more {
-		m.abandon()
+		m.drop(body)
 	}
 	s.more = nil
 }
 
-// abandon gives up a send that will not happen.
-func (s *send) abandon() {
-	s.giveBack()
+// drop lets go of everything; body is called for each large message.
+func (s *send) drop(body func(*message.Message)) {
+	s.giveUp(body)
 	if s.msg != nil {
-		if body := s.msg.Large(); body != nil {
-			body.Discard()
+		if s.msg.Large() != nil {
+			body(s.msg)
 		}
 		s.msg.Release()
 		s.msg = nil
 	}
+}
+
+func discardBody(m *message.Message) { m.Large().Discard() }
+
+// abandon gives up a send that will not happen and that no crash can bring back.
+func (s *send) abandon() { s.drop(discardBody) }
+
+// withdraw is abandon for what the store has and has just been told to forget: until that is on disk a crash brings it back,
+// with its bodies.
+func (s *send) withdraw(w *Work) {
+	s.drop(func(m *message.Message) { w.bodies = append(w.bodies, m.ID()) })
 }
 
 // along applies a route to a message.

@@ -289,7 +289,7 @@ func (tx *Tx) rollback(w *Work, back map[*Queue][]Ref, a Answer) {
 // undo puts back what was acknowledged and drops what was sent.
 func (tx *Tx) undo(w *Work, back map[*Queue][]Ref) {
 	tx.lock()
-	sends, acks := tx.sends, tx.acks
+	sends, acks, prepared := tx.sends, tx.acks, tx.prepared
 	if tx.unique {
 		for _, d := range tx.dups {
 			d.address.dups.forget(d.id)
@@ -298,7 +298,11 @@ func (tx *Tx) undo(w *Work, back map[*Queue][]Ref) {
 	tx.sends, tx.acks, tx.dups, tx.finished = nil, nil, nil, true
 	tx.unlock()
 	for i := range sends {
-		sends[i].abandon()
+		if prepared {
+			sends[i].withdraw(w)
+		} else {
+			sends[i].abandon()
+		}
 	}
 	if back == nil {
 		back = map[*Queue][]Ref{}
@@ -330,10 +334,7 @@ func (tx *Tx) unprepared(err error) {
 // forget lets go of all messages without any effect: the broker stops.
 func (tx *Tx) forget() {
 	for i := range tx.sends {
-		tx.sends[i].giveBack()
-		if tx.sends[i].msg != nil {
-			tx.sends[i].msg.Release()
-		}
+		tx.sends[i].drop(func(*message.Message) {}) // their bodies stay
 	}
 	for _, k := range tx.acks {
 		k.ref.Msg.Release()
