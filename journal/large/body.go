@@ -95,6 +95,7 @@ type Writer struct {
 	buf      *[]byte
 	n        int
 	off      int64
+	stale    int64 // bytes that were in the file before
 	err      error
 	complete bool       // the body was returned
 	named    chan error // what the sync of the folder said; nil when it was received or not begun
@@ -102,14 +103,22 @@ type Writer struct {
 
 // Create begins the body of message id. A file of that name is replaced.
 func (f *Folder) Create(id int64, durable bool) (*Writer, error) {
-	file, err := f.fsys.Create(f.path(id, durable))
-	if err != nil {
-		return nil, f.broken(fmt.Errorf("large messages: create %d: %w", id, err))
+	name := f.path(id, durable)
+	var file fs.File
+	var stale int64
+	if durable {
+		file, stale = f.takeSpare(name)
+	}
+	if file == nil {
+		var err error
+		if file, err = f.fsys.Create(name); err != nil {
+			return nil, f.broken(fmt.Errorf("large messages: create %d: %w", id, err))
+		}
 	}
 	f.mu.Lock()
 	delete(f.left, id)
 	f.mu.Unlock()
-	w := &Writer{folder: f, id: id, durable: durable, file: file}
+	w := &Writer{folder: f, id: id, durable: durable, file: file, stale: stale}
 	if durable {
 		w.named = make(chan error, 1)
 		go func() { w.named <- f.fsys.SyncDir(f.dir) }() // while the body arrives; Sync and Abort wait for it
@@ -192,6 +201,11 @@ func (w *Writer) Complete() (*Body, error) {
 		err = w.put((*w.buf)[:w.n])
 	}
 	w.free()
+	if err == nil && w.stale > w.off {
+		if err = w.file.Truncate(w.off); err != nil {
+			err = w.folder.broken(fmt.Errorf("large messages: truncate %d to %d: %w", w.id, w.off, err))
+		}
+	}
 	if err == nil && !w.durable {
 		err = w.close()
 	}

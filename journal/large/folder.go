@@ -23,6 +23,8 @@ type Folder struct {
 	doomed []string        // files to remove
 	idle   sync.Cond       // on mu: the remover has ended
 	busy   bool            // it runs
+	closed bool
+	spares spares
 }
 
 // Open opens the folder, which must exist, and removes what non-durable messages have left. fatal is called when a body
@@ -124,7 +126,9 @@ func (f *Folder) remover() {
 		f.doomed = nil
 		f.mu.Unlock()
 		for _, name := range doomed {
-			_ = f.fsys.Remove(name) // what stays is removed at the next start
+			if !f.spare(name) {
+				_ = f.fsys.Remove(name) // what stays is removed at the next start
+			}
 		}
 		f.mu.Lock()
 	}
@@ -135,10 +139,12 @@ func (f *Folder) remover() {
 // Close waits until the files that are to go are gone. Bodies that are still held stay readable.
 func (f *Folder) Close() {
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.closed = true
 	for f.busy {
 		f.idle.Wait()
 	}
+	f.mu.Unlock()
+	f.dropSpares()
 }
 
 func (f *Folder) path(id int64, durable bool) string {
@@ -151,7 +157,9 @@ func (f *Folder) path(id int64, durable bool) string {
 
 // broken reports a failed write or sync; lack of space is a refusal and not reported.
 func (f *Folder) broken(err error) error {
-	if !fs.NoSpace(err) && f.fatal != nil {
+	if fs.NoSpace(err) {
+		f.dropSpares()
+	} else if f.fatal != nil {
 		f.fatal(err)
 	}
 	return err
