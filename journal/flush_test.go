@@ -320,6 +320,21 @@ func TestFailureIsFinal(t *testing.T) {
 	}
 }
 
+// TestFailureWhileStarted: whoever starts a journal that fails at that moment is told once.
+func TestFailureWhileStarted(t *testing.T) {
+	for range 300 {
+		j, _, _ := faultyJournal(t, nil)
+		var told atomic.Int32
+		go j.fail(errors.New("disk"))
+		j.Start(Hooks{Fatal: func(error) { told.Add(1) }})
+		until(t, "the owner is told", func() bool { return told.Load() > 0 })
+		_ = j.Close()
+		if n := told.Load(); n != 1 {
+			t.Fatalf("told %d times", n)
+		}
+	}
+}
+
 func TestNoSpaceRefuses(t *testing.T) {
 	j, f, o := faultyJournal(t, func(o *Options) { o.FileSize = 1024 })
 	j.Start(Hooks{Fatal: func(err error) { t.Errorf("fatal: %v", err) }})

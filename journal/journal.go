@@ -93,6 +93,7 @@ type Journal struct {
 	tellMu    sync.Mutex // held while telling: Close waits for it
 	told      atomic.Uint64
 	hooks     atomic.Pointer[Hooks]
+	reported  atomic.Bool // the failure, to hooks
 }
 
 // Hooks are the journal's calls to its owner beside waiters. Either may be nil.
@@ -109,8 +110,15 @@ func (j *Journal) Start(h Hooks) {
 	j.mu.Lock()
 	err := j.err
 	j.mu.Unlock()
-	if errors.Is(err, ErrFailed) && h.Fatal != nil {
-		h.Fatal(err)
+	if errors.Is(err, ErrFailed) {
+		j.report(err)
+	}
+}
+
+// report tells the owner of the failure, once: a journal may fail while it is started.
+func (j *Journal) report(err error) {
+	if h := j.hooks.Load(); h != nil && h.Fatal != nil && j.reported.CompareAndSwap(false, true) {
+		go h.Fatal(err) // it may close the journal, which waits for the goroutine we are on
 	}
 }
 
@@ -158,9 +166,7 @@ func (j *Journal) fail(err error) {
 	j.dead = true
 	j.cmu.Unlock()
 	j.log.Error("journal failed, nothing more will be acknowledged", "dir", j.o.Dir, "error", err)
-	if h := j.hooks.Load(); h != nil && h.Fatal != nil {
-		go h.Fatal(err) // it may close the journal, which waits for the goroutine we are on
-	}
+	j.report(err)
 }
 
 // Busy tells for how long the flusher has been writing and syncing one batch; 0 when it is not.
