@@ -148,13 +148,17 @@ final class Reattachment {
 
    /** Cuts the link and waits until the client has its sessions back. */
    private static void cutAndWait(Case c, Link link, Connection connection) throws Exception {
+      cutAndWait(c, connection, link::cut);
+   }
+
+   private static void cutAndWait(Case c, Connection connection, Case.Action cut) throws Exception {
       CountDownLatch back = new CountDownLatch(1);
       ((ActiveMQConnection) connection).setFailoverListener(event -> {
          if (event == FailoverEventType.FAILOVER_COMPLETED) {
             back.countDown();
          }
       });
-      link.cut();
+      cut.run();
       c.fact("back", back.await(Case.PATIENCE, TimeUnit.MILLISECONDS));
    }
 
@@ -209,21 +213,30 @@ final class Reattachment {
    }
 
    private static void temporary(Case c) throws Exception {
-      temporary(c, REATTACH);
+      temporary(c, REATTACH, (link, queue) -> link.cut());
    }
 
+   /** The old session's queue goes before the client may make its new one: real Artemis may otherwise delete that one instead. */
    private static void recreateTemporary(Case c) throws Exception {
-      temporary(c, RETRY);
+      temporary(c, RETRY, (link, queue) -> {
+         link.down();
+         c.eventually("queue while the link is down", false, () -> c.exists(queue.getQueueName()));
+         link.up();
+      });
    }
 
-   private static void temporary(Case c, String parameters) throws Exception {
+   private interface Cut {
+      void cut(Link link, TemporaryQueue queue) throws Exception;
+   }
+
+   private static void temporary(Case c, String parameters, Cut cut) throws Exception {
       try (Link link = new Link(c.broker)) {
          Connection connection = connect(c, link, parameters);
          Session session = connection.createSession(false, Session.AUTO_ACKNOWLEDGE);
          TemporaryQueue queue = session.createTemporaryQueue();
          CountDownLatch heard = new CountDownLatch(1);
          session.createConsumer(queue).setMessageListener(m -> heard.countDown());
-         cutAndWait(c, link, connection);
+         cutAndWait(c, connection, () -> cut.cut(link, queue));
          // The queue of a session made anew is not there at once.
          Session sender = c.session();
          for (long deadline = System.currentTimeMillis() + Case.PATIENCE; heard.getCount() > 0 && System.currentTimeMillis() < deadline; ) {
