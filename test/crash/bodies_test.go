@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/saranga-mq/saranga/broker"
 	"github.com/saranga-mq/saranga/broker/brokertest"
@@ -49,6 +49,10 @@ func bodyFiles(t *testing.T, mem *fs.Mem) (n int) {
 
 // Until the rollback of a prepared branch is on disk a crash leaves the branch in doubt: its bodies must be there.
 func TestRolledBackBodiesGoBehindTheRollback(t *testing.T) {
+	synctest.Test(t, rollBackLarge)
+}
+
+func rollBackLarge(t *testing.T) {
 	mem := fs.NewMem()
 	faulty := fs.NewFaulty(mem)
 	n, err := openNode(t, smallFiles(faulty), brokertest.Epoch)
@@ -73,7 +77,7 @@ func TestRolledBackBodiesGoBehindTheRollback(t *testing.T) {
 		})
 	}()
 	<-writing
-	time.Sleep(50 * time.Millisecond) // for whoever wants to remove the file too early
+	synctest.Wait() // for whoever wants to remove the file too early
 	if got := bodyFiles(t, mem); got != 1 {
 		t.Errorf("%d bodies while the rollback is being written", got)
 	}
@@ -88,6 +92,10 @@ func TestRolledBackBodiesGoBehindTheRollback(t *testing.T) {
 
 // The end of the broker leaves the bodies of a prepared branch alone, also those of the copies that diverts made.
 func TestBodiesOfABranchOutliveTheBroker(t *testing.T) {
+	synctest.Test(t, restartLarge)
+}
+
+func restartLarge(t *testing.T) {
 	mem := fs.NewMem()
 	n, err := openNode(t, smallFiles(mem), brokertest.Epoch)
 	if err != nil {
@@ -104,7 +112,7 @@ func TestBodiesOfABranchOutliveTheBroker(t *testing.T) {
 	before := bodyFiles(t, mem)
 	c.Disconnect(false)
 	n.stopClean()
-	time.Sleep(100 * time.Millisecond) // files are removed behind
+	synctest.Wait() // files are removed behind
 	if got := bodyFiles(t, mem); got != before || got != len(queues) {
 		t.Errorf("%d bodies after the end, %d before", got, before)
 	}
@@ -128,4 +136,5 @@ func TestBodiesOfABranchOutliveTheBroker(t *testing.T) {
 			t.Errorf("%s: a body of %d bytes", q, got.Large)
 		}
 	}
+	n.stopClean()
 }
