@@ -1,0 +1,97 @@
+package tree
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestWatchesAccounts does everything at random and looks at the accounts: both indexes hold the same, the counts are right, a session never has more
+// than its limit, and nothing is left in the end.
+func TestWatchesAccounts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const limit = 4
+		w := NewWatches(limit)
+		session := rapid.Int64Range(1, 3)
+		path := rapid.SampledFrom([]string{"/", "/a", "/a/b", "/a/b/c", "/d", "/d/e"})
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			s, p := session.Draw(t, "session"), path.Draw(t, "path")
+			switch rapid.IntRange(0, 6).Draw(t, "op") {
+			case 0, 1, 2:
+				_, had := w.sessions[s][p]
+				full := len(w.sessions[s]) == limit && !had
+				if code := w.Add(s, p, WatchMode(1<<rapid.IntRange(0, 3).Draw(t, "mode"))); (code == QuotaExceeded) != full {
+					t.Fatalf("Add = %v with %d paths", code, len(w.sessions[s]))
+				}
+			case 3:
+				kind := WatchType(rapid.IntRange(0, 6).Draw(t, "type"))
+				has := w.Has(s, p, kind)
+				if code := w.Remove(s, p, kind); code != has || code == OK && w.Has(s, p, kind) != NoWatcher {
+					t.Fatalf("Remove = %v after Has = %v", code, has)
+				}
+			case 4:
+				told := map[int64]int{}
+				e := Event{Type: EventType(rapid.IntRange(1, 4).Draw(t, "event")), Path: p}
+				w.Fire(e, func(s int64, e Event) { told[s]++ })
+				for s, n := range told {
+					if n != 1 {
+						t.Fatalf("session %d was told %d times", s, n)
+					}
+				}
+			case 5:
+				w.RemoveSession(s)
+			}
+			paths, total, recursive := map[string]map[int64]WatchMode{}, 0, 0
+			for s, of := range w.sessions {
+				if len(of) == 0 || len(of) > limit {
+					t.Fatalf("session %d has %d paths", s, len(of))
+				}
+				for p, mode := range of {
+					put(paths, p, s, mode)
+					total++
+					if mode == 0 {
+						t.Fatalf("session %d has an empty watch on %s", s, p)
+					}
+					if mode&WatchRecursive != 0 {
+						recursive++
+					}
+				}
+			}
+			if w.Len() != total || w.recursive != recursive || w.Sessions() != len(w.sessions) || w.Paths() != len(paths) || !maps.EqualFunc(paths, w.paths, maps.Equal) {
+				t.Fatalf("%d watches, %d recursive, paths %v; counted %d, %d, %v", w.Len(), w.recursive, w.paths, total, recursive, paths)
+			}
+		}
+		for s := range int64(4) {
+			w.RemoveSession(s)
+		}
+		if w.Len() != 0 || w.Sessions() != 0 || w.Paths() != 0 || w.recursive != 0 {
+			t.Fatalf("left: %+v", w)
+		}
+	})
+}
+
+// TestRestoreWatchesBounded has a client that brings along more watches than it may have.
+func TestRestoreWatchesBounded(t *testing.T) {
+	s, w, c := New(), NewWatches(2), &Caller{Chroot: ClientRoot}
+	r := Registration{Data: []string{"/", "malformed", "/zookeeper"}, Persistent: []string{"/a"}}
+	told := 0
+	if code := w.Restore(&s.View, c, 1, r, func(int64, Event) { told++ }); code != QuotaExceeded || told != 0 || w.Len() != 2 {
+		t.Errorf("%v, %d events, %d watches", code, told, w.Len())
+	}
+}
+
+func TestCodes(t *testing.T) {
+	for c, want := range map[Code]string{NoNode: "NONODE (-101)", -7: "code -7", OK: "OK (0)"} {
+		if c.Error() != want {
+			t.Errorf("%d: %s, want %s", int32(c), c.Error(), want)
+		}
+	}
+	if OK.Err() != nil || NoAuth.Err() != error(NoAuth) {
+		t.Error("Err")
+	}
+	if got := fmt.Sprint(SessionMoved); got != "SESSIONMOVED (-118)" {
+		t.Error(got)
+	}
+}
