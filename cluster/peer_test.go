@@ -10,8 +10,9 @@ import (
 	"github.com/saranga-mq/saranga/wire/core/server"
 )
 
-// A fakePeer keeps what it is sent.
+// A fakePeer keeps what it is sent. What the cluster channel does not use is not there.
 type fakePeer struct {
+	server.Peer
 	version core.Version
 	params  map[string]string
 
@@ -37,7 +38,6 @@ func (p *fakePeer) Version() core.Version               { return p.version }
 func (*fakePeer) PeerCertificates() []*x509.Certificate { return nil }
 func (p *fakePeer) AcceptorParam(key string) string     { return p.params[key] }
 func (*fakePeer) Admit(int)                             {}
-func (*fakePeer) Outlive()                              {}
 
 // TestSubscription are cluster §19 rows 5 and 6: the form by version, last on the final member only, changes live, exits in the
 // second form, a second subscription, and the cluster connection that the acceptor names.
@@ -137,5 +137,3 @@ func TestSubscriptionBeforeActivation(t *testing.T) {
 		}
 	}
 }
-
-var _ server.Peer = (*fakePeer)(nil)

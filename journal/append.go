@@ -38,7 +38,7 @@ type op struct {
 // Begin starts an operation. It fails when the journal has failed or is closed.
 func (j *Journal) Begin(m Mode) (*Appender, error) {
 	j.mu.Lock()
-	for j.busy || j.quiet && j.err == nil || m == Wait && (j.barriers > 0 || j.full()) && j.err == nil {
+	for j.busy || j.quiet && j.err == nil || m == Wait && !j.closing && (j.barriers > 0 || j.full()) && j.err == nil {
 		j.wait.Wait()
 	}
 	if j.err != nil || j.closing && m == Wait {

@@ -225,15 +225,6 @@ func (s *stores) verifySnapshots(f *folder, first, last uint64) error {
 	return nil
 }
 
-// term is the current term on disk.
-func (s *stores) term() uint64 {
-	term, err := s.bolt.GetUint64([]byte(keyCurrentTerm))
-	if err != nil {
-		return 0
-	}
-	return term
-}
-
 func (s *stores) close() {
 	if s.wal != nil {
 		s.wal.Close()

@@ -29,7 +29,7 @@ type transport struct {
 	done     chan struct{}
 
 	mu        sync.Mutex
-	lead      raft.AppendEntriesRequest // header, term and leader of the newest request; no entries
+	lead      raft.AppendEntriesRequest // header (which names the leader) and term of the newest request; no entries
 	committed uint64                    // index of the last entry of that term that was applied here
 	peers     map[raft.ServerID]*peerLog
 	closed    bool
@@ -101,7 +101,7 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, q
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if q.Term > t.lead.Term {
-		t.lead = raft.AppendEntriesRequest{RPCHeader: q.RPCHeader, Term: q.Term, Leader: q.Leader}
+		t.lead = raft.AppendEntriesRequest{RPCHeader: q.RPCHeader, Term: q.Term}
 		t.committed = 0
 		for _, p := range t.peers {
 			p.acked, p.told, p.said = 0, 0, time.Time{}

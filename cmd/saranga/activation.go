@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -32,6 +35,9 @@ type activation struct {
 	timers map[ha.Timer]*scope
 	exited bool
 	err    error
+	late   error // of orders before the exit
+
+	status atomic.Pointer[ha.Status] // for everybody
 }
 
 // hands carry out the orders that are about more than time and the process. They are called on run's goroutine, so they must
@@ -58,7 +64,10 @@ type scope struct {
 }
 
 func newActivation(machine ha.Machine, now func() quorum.Instant, log hclog.Logger) *activation {
-	return &activation{log: log, machine: machine, now: now, wake: make(chan struct{}, 1), timers: map[ha.Timer]*scope{}}
+	a := &activation{log: log, machine: machine, now: now, wake: make(chan struct{}, 1), timers: map[ha.Timer]*scope{}}
+	status := machine.Status()
+	a.status.Store(&status)
+	return a
 }
 
 // scope begins a scope.
@@ -138,25 +147,32 @@ func (a *activation) next() (fact, bool) {
 func (a *activation) step(e ha.Event) {
 	before := a.machine.Status().Phase
 	actions := a.machine.Step(a.now(), e)
-	if after := a.machine.Status().Phase; after != before {
-		a.log.Debug("activation", "event", fmt.Sprintf("%T", e), "from", before, "to", after)
+	status := a.machine.Status()
+	a.status.Store(&status)
+	if status.Phase != before {
+		a.log.Debug("activation", "event", fmt.Sprintf("%T", e), "from", before, "to", status.Phase)
 	}
-	for _, action := range actions {
-		if err := a.carryOut(action); err != nil {
+	for i, action := range actions {
+		err := a.carryOut(action)
+		switch {
+		case err == nil:
+		case slices.ContainsFunc(actions[i:], isExit): // the machine has ended and hears nothing any more
+			a.log.Warn("not everything could be ended in good order", "error", err)
+			a.late = errors.Join(a.late, err)
+		default:
 			a.post(ha.Failed{Err: err})
 			return // the orders behind it count on it
 		}
 	}
 }
 
+func isExit(a ha.Action) bool {
+	_, ok := a.(ha.Exit)
+	return ok
+}
+
 func (a *activation) carryOut(action ha.Action) error {
 	switch action := action.(type) {
-	case ha.Log:
-		text := action.Text
-		if action.Code != "" {
-			text = action.Code + ": " + text
-		}
-		a.log.Log(levelOf(action.Level), text)
 	case ha.SetTimer:
 		a.timers[action.Timer].close()
 		s := a.scope()
@@ -175,19 +191,9 @@ func (a *activation) carryOut(action ha.Action) error {
 		a.timers[action.Timer].close()
 		delete(a.timers, action.Timer)
 	case ha.Exit:
-		a.exited, a.err = true, action.Err
+		a.exited, a.err = true, errors.Join(action.Err, a.late)
 	default:
 		return a.hands.carryOut(action)
 	}
 	return nil
-}
-
-func levelOf(l ha.Level) hclog.Level {
-	switch l {
-	case ha.Warn:
-		return hclog.Warn
-	case ha.Error:
-		return hclog.Error
-	}
-	return hclog.Info
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/saranga-mq/saranga/broker/netcheck"
 	"github.com/saranga-mq/saranga/cluster"
 	"github.com/saranga-mq/saranga/ha"
 	"github.com/saranga-mq/saranga/wire/core"
@@ -15,23 +14,29 @@ import (
 
 // deployCluster makes the cluster connections. Without any it is nil.
 func (p *pairNode) deployCluster() (*cluster.Deployment, error) {
-	o := cluster.DeployOptions{NodeID: p.nodeID, SplitBrainDetection: true, Log: p.log}
+	o := cluster.DeployOptions{SplitBrainDetection: !p.alone(), Log: p.log}
 	if r, ok := p.policy.(ha.ReplicationPolicy); ok {
 		o.BackupGroupName = r.GroupName
 	}
-	if n := p.node; n != nil {
-		o.Login = n.login
+	if n := p.node; n != nil { // a passive node listens to its own id, too: another node may have it
+		o.NodeID, o.Login = p.nodeID, n.login
 	}
 	return cluster.Deploy(p.in.Broker, o)
 }
 
-// connection is the cluster connection that the policy uses.
+// connection is the cluster connection that the policy uses. There is a cluster.
 func (p *pairNode) connection() *cluster.Connection {
 	name := ""
 	if r, ok := p.policy.(ha.ReplicationPolicy); ok {
 		name = r.ClusterName
 	}
 	return p.cluster.Connection(name)
+}
+
+// ownAddress is how others reach this node.
+func (p *pairNode) ownAddress() string {
+	own := p.connection().Own().Connector
+	return cluster.Address(&own)
 }
 
 var errNoCluster = errors.New("the HA policy needs a cluster-connection that can be used")
@@ -42,22 +47,26 @@ func (p *pairNode) startController() (*cluster.Controller, error) {
 	return c, c.Start()
 }
 
+// joinCluster waits for the cluster, unless the node waits for a lock: then the cluster need not be there.
 func (p *pairNode) joinCluster() error {
 	p.leaveCluster()
 	d, err := p.deployCluster()
 	if err != nil {
 		return err
 	}
+	p.cluster = d
+	if !p.replicates() {
+		p.post(ha.ClusterJoined{})
+		return nil
+	}
 	if d == nil {
 		return errNoCluster
 	}
-	p.cluster = d
 	if p.controller, err = p.startController(); err != nil {
 		return err
 	}
-	s := p.scope()
+	s, c := p.scope(), p.controller
 	p.clusterScope = s
-	c := p.controller
 	s.do(func(ctx context.Context) ha.Event {
 		select {
 		case <-c.Connected():
@@ -80,29 +89,50 @@ func (t topologyFacts) NodeUp(m cluster.Member, _ bool) {
 func (t topologyFacts) NodeDown(nodeID string, _ int64) { t.post(ha.NodeDown{NodeID: nodeID}) }
 
 func (p *pairNode) leaveCluster() {
-	if p.announcer != nil {
-		p.announcer.Stop()
-		p.announcer = nil
+	if p.unwatch != nil {
+		p.unwatch()
+		p.unwatch = nil
 	}
+	p.stopAnnouncing()
 	if p.controller != nil {
 		p.controller.Stop()
 		p.controller = nil
 	}
 	p.clusterScope.close()
 	p.clusterScope = nil
+	p.members.Store(nil)
 	if p.cluster != nil {
 		p.cluster.Stop()
 		p.cluster = nil
 	}
 }
 
-func (p *pairNode) announceBackup() error {
-	c := p.connection()
-	if !p.replicates() {
-		c.InformOfBackup(p.nodeID)
+func (p *pairNode) stopAnnouncing() {
+	if p.announcer != nil {
+		p.announcer.Stop()
+		p.announcer = nil
 	}
-	a, err := p.cluster.AnnounceBackup(c, p.nodeID)
-	p.announcer = a
+}
+
+// announceBackup announces this node as the backup of the one that it replicates, or of the one whose lock it waits for.
+func (p *pairNode) announceBackup() (err error) {
+	if p.cluster == nil {
+		p.log.Warn("without a cluster-connection clients do not learn of this backup")
+		return nil
+	}
+	c, id := p.connection(), p.nodeID
+	if e := p.replica.Load(); e != nil {
+		id = e.Status().NodeID
+	}
+	if p.shared != nil {
+		id = p.shared.NodeID()
+		c.InformOfBackup(id)
+	}
+	p.stopAnnouncing()
+	if p.announcer, err = p.cluster.AnnounceBackup(c, id); errors.Is(err, cluster.ErrNoTargets) {
+		p.log.Warn("the cluster-connection has nothing to connect to: clients do not learn of this backup")
+		return nil
+	}
 	return err
 }
 
@@ -119,11 +149,11 @@ func (p *pairNode) lookForActive(wait time.Duration) error {
 	}
 	p.cluster = d
 	c, err := p.startController()
+	p.controller = c
 	if errors.Is(err, cluster.ErrNoTargets) {
 		p.post(ha.ActiveFound{})
 		return nil
 	}
-	p.controller = c
 	if err != nil {
 		return err
 	}
@@ -182,6 +212,13 @@ func (w memberUp) NodeDown(string, int64) {}
 // vote asks the other members. An active node is known by its connector.
 func (p *pairNode) vote(a ha.Vote) {
 	c, own, id := p.controller, p.connection().Own().Connector, p.nodeID
+	if e := p.replica.Load(); e != nil && !a.StayActive {
+		id = e.Status().NodeID
+	}
+	if c == nil { // nobody to ask
+		p.post(ha.VoteDone{Positive: cluster.StayBallot(id, &own, max(a.Size, 0)).Positive()})
+		return
+	}
 	p.waiting.do(func(ctx context.Context) ha.Event {
 		b := cluster.GoneBallot(id, c.VoteSize(a.Size))
 		if a.StayActive {
@@ -198,9 +235,8 @@ func (p *pairNode) vote(a ha.Vote) {
 }
 
 func (p *pairNode) checkNetwork() {
-	c := p.in.Broker.NetworkCheck
 	p.waiting.do(func(ctx context.Context) ha.Event {
-		checker := netcheck.New(ctx, netcheck.Options{Addresses: c.List, URLs: c.URLList, Timeout: c.Timeout, NIC: c.NIC, PingCommand: c.PingCommand, Ping6Command: c.Ping6Command, Log: p.log})
+		checker := newChecker(ctx, p.in.Broker, p.log)
 		checked := ha.NetworkChecked{Configured: !checker.Empty()}
 		checked.Healthy = checked.Configured && checker.Healthy(ctx)
 		if ctx.Err() != nil {

@@ -21,10 +21,10 @@ import (
 	"github.com/saranga-mq/saranga/journal/lock"
 )
 
-// A pairNode is an instance in the hands of its HA policy: it does what the policy orders, with the parts that do it. A node is
-// made for each time that the instance becomes active.
+// A pairNode is an instance in the hands of its HA policy: it does what the policy orders, with the parts that do it. A broker
+// without a backup is one, too. A node is made for each time that the instance becomes active.
 //
-// Its methods are called on the goroutine of the activation; what waits runs in one of the scopes.
+// Its methods are called on the goroutine of the activation, if nothing else is said; what waits runs in one of the scopes.
 type pairNode struct {
 	*activation
 	in     *config.Instance
@@ -38,16 +38,23 @@ type pairNode struct {
 	shared *sharedstore.NodeManager // a shared store's, and that of a node without a backup
 	locks  *lock.Node               // with replication
 
-	node     *node // open, serving or stopping; nil when passive
-	deadline ha.Deadline
-	waiting  *scope // of orders that Cancel ends
-	monitor  *scope // of the primary lock on a shared store
+	waiting *scope // of orders that Cancel ends
+	monitor *scope // of the primary lock on a shared store
+
+	node       *node  // open, serving or stopping; nil when passive
+	activeLine string // to be logged when clients are let in
+	ending     *scope // stops the node
+	critical   bool   // the node is not stopped: the end of the process is the end of it
+	deadline   ha.Deadline
+	holding    atomic.Pointer[holding]
 
 	manager      quorum.Manager
 	managerScope *scope
 	quorum       *quorum.Node
+	sequenceNow  atomic.Int64
 
 	cluster      *cluster.Deployment // of the time being: passive, or that of node
+	members      atomic.Pointer[cluster.Nodes]
 	controller   *cluster.Controller
 	clusterScope *scope
 	announcer    *cluster.Announcer
@@ -58,22 +65,24 @@ type pairNode struct {
 	confirm   chan struct{} // the answer to the finish packet may leave
 
 	// Active, with replication.
-	primary     *primary.Primary
-	applicant   applicant // who asks to be the replica
-	replicaLife *scope    // of the present replica
-	watchBackup func()    // ends it
-	sequenceNow atomic.Int64
+	primary     *primary.Primary // nil: nobody can register
+	channel     *primary.Channel
+	applicants  applicants
+	registered  *registration // the present replica
+	replicaLife atomic.Pointer[scope]
+	unwatch     func()      // the topology
+	held        atomic.Bool // answers are held for a replica that was lost
+	leaving     atomic.Bool // the node stops
 }
 
 // newPairNode makes an instance ready for its policy.
 func newPairNode(in *config.Instance, logs *logging.Logging, policy ha.Policy, begin time.Time) (*pairNode, error) {
-	log := logs.Logger(logging.Server)
 	j := in.Broker.Journal
 	dir := j.NodeManagerLockDirectory
 	if dir == "" {
 		dir = j.Directory
 	}
-	p := &pairNode{activation: newActivation(policy.Machine(), quorum.Now, log), in: in, logs: logs, policy: policy, begin: begin, dir: in.Path(dir)}
+	p := &pairNode{activation: newActivation(policy.Machine(), quorum.Now, logs.Logger(logging.Server)), in: in, logs: logs, policy: policy, begin: begin, dir: in.Path(dir)}
 	p.hands = p
 	p.waiting = p.scope()
 	if err := p.openLocks(); err != nil {
@@ -84,17 +93,33 @@ func newPairNode(in *config.Instance, logs *logging.Logging, policy ha.Policy, b
 
 // serve runs the policy from the start of the process to its end.
 func (p *pairNode) serve() error {
-	sequence, err := p.sequence().Load()
-	if err != nil {
-		p.close()
-		return err
+	started := ha.Started{NodeID: p.nodeID, Sequence: quorum.NoSequence}
+	if p.replicates() {
+		var err error
+		if started.Sequence, err = p.sequence().Load(); err != nil {
+			return errors.Join(err, p.closeLocks())
+		}
 	}
-	return p.run(ha.Started{NodeID: p.nodeID, Sequence: sequence})
+	if !p.alone() && checksNetwork(p.in.Broker) {
+		watch := p.scope()
+		defer watch.close()
+		watch.do(func(ctx context.Context) ha.Event {
+			p.watchNetwork(ctx)
+			return nil
+		})
+	}
+	return p.run(started)
 }
 
 func (p *pairNode) replicates() bool {
 	_, ok := p.policy.(ha.ReplicationPolicy)
 	return ok
+}
+
+// alone tells whether there is nobody who would take over.
+func (p *pairNode) alone() bool {
+	s, ok := p.policy.(ha.SharedStorePolicy)
+	return ok && s.Alone
 }
 
 // openLocks opens the node manager's files, which gives the node an id if it has none.
@@ -136,10 +161,15 @@ func (p *pairNode) closeLocks() error {
 func (p *pairNode) close() {
 	p.waiting.close()
 	p.monitor.close()
-	p.closeReplica()
+	if !p.critical {
+		p.ending.close()
+	}
 	p.closeLink()
 	p.leaveCluster()
 	p.stopManager()
+	if p.critical {
+		return // a node that still runs must not lose its locks
+	}
 	if err := p.closeLocks(); err != nil {
 		p.log.Warn("the node's locks could not be closed", "error", err)
 	}
@@ -156,9 +186,10 @@ func failOn(ctx context.Context, err error) ha.Event {
 // carryOut implements hands.
 func (p *pairNode) carryOut(action ha.Action) error {
 	switch a := action.(type) {
+	case ha.Log:
+		p.say(a)
 	case ha.Cancel:
-		p.waiting.close()
-		p.waiting = p.scope()
+		p.cancel()
 
 	case ha.UseNodeID:
 		return p.useNodeID(a.NodeID)
@@ -172,7 +203,8 @@ func (p *pairNode) carryOut(action ha.Action) error {
 		return p.openAcceptors()
 	case ha.StopServing:
 		p.stopServing(a.Critical)
-	case ha.CloseStore: // stopServing has
+	case ha.CloseStore:
+		return p.closeStore()
 
 	case ha.StartManager:
 		return p.startManager()
@@ -207,17 +239,17 @@ func (p *pairNode) carryOut(action ha.Action) error {
 	case ha.RefuseRegistration:
 		p.refuseRegistration(a.Problem)
 	case ha.StartSync:
-		return p.startSync(a.AllowsFailback)
+		p.startSync(a.AllowsFailback)
 	case ha.FinishSync: // the sender goes on by itself
 	case ha.AnnounceReplica:
 		return p.announceReplica()
 	case ha.HoldAnswers: // the sender has, before it told of the loss
 	case ha.DropReplica:
-		p.closeReplica()
+		p.dropReplica()
 	case ha.ReleaseAnswers:
-		p.primary.Release()
+		p.releaseAnswers()
 	case ha.SendStopCalled:
-		p.primary.StopCalled()
+		p.sendStopCalled()
 	case ha.SendFailOver:
 		p.sendFailOver()
 
@@ -235,7 +267,7 @@ func (p *pairNode) carryOut(action ha.Action) error {
 		}
 		p.post(ha.PrimaryLockProbed{Held: held})
 	case ha.LockPrimary:
-		p.await(p.shared.StartPrimary, func() ha.Event { return ha.PrimaryLocked{} })
+		return p.lockPrimary()
 	case ha.LockBackup:
 		shared := p.shared
 		p.await(shared.StartBackup, func() ha.Event { return ha.BackupLocked{NodeID: shared.NodeID()} })
@@ -256,6 +288,9 @@ func (p *pairNode) carryOut(action ha.Action) error {
 	case ha.ReleasePrimaryLock:
 		p.monitor.close()
 		p.monitor = nil
+		if p.critical {
+			return nil // the node may still write
+		}
 		return p.shared.Release(a.Paused)
 	case ha.AwaitActive:
 		p.await(p.shared.AwaitActive, func() ha.Event { return ha.ActiveSeen{} })
@@ -263,6 +298,39 @@ func (p *pairNode) carryOut(action ha.Action) error {
 		return fmt.Errorf("the HA policy orders %T, which this node does not know", action)
 	}
 	return nil
+}
+
+// say logs what the policy says. That the node is active is said when clients can be let in; a node without a backup says
+// nothing of a lock that it gets at once.
+func (p *pairNode) say(l ha.Log) {
+	switch {
+	case l.Code == "AMQ221007", l.Code == "AMQ221010":
+		p.activeLine = l.Code + ": " + l.Text
+		return
+	case p.alone() && (l.Code == "AMQ221034" || l.Code == "AMQ221035"):
+		return
+	}
+	text := l.Text
+	if l.Code != "" {
+		text = l.Code + ": " + text
+	}
+	p.log.Log(levelOf(l.Level), text)
+}
+
+func levelOf(l ha.Level) hclog.Level {
+	switch l {
+	case ha.Warn:
+		return hclog.Warn
+	case ha.Error:
+		return hclog.Error
+	}
+	return hclog.Info
+}
+
+// cancel ends the orders that wait.
+func (p *pairNode) cancel() {
+	p.waiting.close()
+	p.waiting = p.scope()
 }
 
 // await runs an order that Cancel ends.
@@ -275,7 +343,30 @@ func (p *pairNode) await(wait func(context.Context) error, done func() ha.Event)
 	})
 }
 
+func (p *pairNode) lockPrimary() error {
+	if p.alone() {
+		held, err := p.shared.PrimaryLockHeld()
+		if err != nil {
+			return err
+		}
+		if held {
+			p.log.Info("AMQ221034: Waiting indefinitely to obtain primary lock", "folder", p.dir)
+		}
+	}
+	shared, dir := p.shared, p.dir
+	p.await(func(ctx context.Context) error {
+		if err := shared.StartPrimary(ctx); err != nil {
+			return fmt.Errorf("lock %s, which another broker uses: %w", dir, err)
+		}
+		return nil
+	}, func() ha.Event { return ha.PrimaryLocked{} })
+	return nil
+}
+
 func (p *pairNode) monitorLock() {
+	if p.in.Broker.Journal.LockMonitorTimeout <= 0 {
+		return
+	}
 	p.monitor = p.scope()
 	shared := p.shared
 	p.monitor.do(func(ctx context.Context) ha.Event {
@@ -324,4 +415,32 @@ func (p *pairNode) moveDataAway(a ha.MoveDataAway) error {
 	}
 	p.post(ha.DataMoved{})
 	return nil
+}
+
+// watchNetwork tells how the network is, each time that changes.
+func (p *pairNode) watchNetwork(ctx context.Context) {
+	checker := newChecker(ctx, p.in.Broker, p.log)
+	if checker.Empty() {
+		p.log.Warn("nothing is left to be checked by network-check-list and network-check-URL-list: the network is not checked")
+		return
+	}
+	tick := time.NewTicker(p.in.Broker.NetworkCheck.Period)
+	defer tick.Stop()
+	healthy := true
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		switch is := checker.Healthy(ctx); {
+		case is == healthy || ctx.Err() != nil:
+		case is:
+			healthy = true
+			p.post(ha.NetworkHealthy{})
+		default:
+			healthy = false
+			p.post(ha.NetworkUnhealthy{})
+		}
+	}
 }

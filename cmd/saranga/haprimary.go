@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/saranga-mq/saranga/cluster"
 	"github.com/saranga-mq/saranga/ha"
@@ -14,135 +15,108 @@ import (
 
 // Orders of an active node with replication.
 
-// replicaChannel hands the frames of the replication channel to the sender of the replica that they come from.
-type replicaChannel struct {
-	mu     sync.Mutex
-	peer   server.Peer
-	sender *primary.Sender
-}
-
-func (c *replicaChannel) set(peer server.Peer, s *primary.Sender) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.peer, c.sender = peer, s
-}
-
-func (c *replicaChannel) of(peer server.Peer) *primary.Sender {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.peer != peer {
-		return nil
-	}
-	return c.sender
-}
-
-var errNoReplica = errors.New("frames on the replication channel of a connection that is not a replica's")
-
-// HandleFrame implements server.ChannelHandler.
-func (c *replicaChannel) HandleFrame(peer server.Peer, f core.Frame) error {
-	s := c.of(peer)
-	if s == nil {
-		return errNoReplica
-	}
-	if err := s.HandleFrame(f); err != nil {
-		return err
-	}
-	s.EndOfBatch()
-	return nil
-}
-
-// Gone implements server.ChannelHandler.
-func (c *replicaChannel) Gone(peer server.Peer) {
-	if s := c.of(peer); s != nil {
-		s.Gone(nil)
-	}
+// A registration is a node that asks to be the replica, and later is.
+type registration struct {
+	peer server.Peer
+	asks core.BackupRegistration
 }
 
 // applicants is who asks to be the replica, one at a time, between its registration and the policy's decision.
 type applicants struct {
-	mu   sync.Mutex
-	peer server.Peer
-	asks *core.BackupRegistration
+	mu      sync.Mutex
+	waiting *registration
 }
 
-// register takes a registration; the policy decides.
+// applied takes a registration, on a goroutine of the cluster's; the policy decides.
 func (p *pairNode) applied(peer server.Peer, r *core.BackupRegistration) error {
 	p.applicants.mu.Lock()
 	defer p.applicants.mu.Unlock()
-	if p.applicants.peer != nil {
+	if p.applicants.waiting != nil {
 		return cluster.ErrAlreadyReplicating
 	}
-	copied := *r
-	p.applicants.peer, p.applicants.asks = peer, &copied
+	p.applicants.waiting = &registration{peer, *r}
 	p.post(ha.BackupRegistered{WantsFailback: r.WantsFailBack})
 	return nil
 }
 
-// applicant is the one that the policy decides about.
-func (p *pairNode) applicant() (server.Peer, *core.BackupRegistration) {
+// applicant is the one that the policy has decided about.
+func (p *pairNode) applicant() *registration {
 	p.applicants.mu.Lock()
 	defer p.applicants.mu.Unlock()
-	peer, asks := p.applicants.peer, p.applicants.asks
-	p.applicants.peer, p.applicants.asks = nil, nil
-	return peer, asks
+	r := p.applicants.waiting
+	p.applicants.waiting = nil
+	return r
 }
 
 func (p *pairNode) refuseRegistration(problem ha.Problem) {
-	peer, _ := p.applicant()
-	p.log.Info("a backup was refused", "remote", peer.RemoteAddr(), "reason", problem)
-	peer.Send(core.ChannelCluster, &core.BackupRegistrationFailed{Problem: int32(problem)})
+	r := p.applicant()
+	p.log.Info("a backup was refused", "remote", r.peer.RemoteAddr(), "reason", problem.String())
+	r.peer.Send(core.ChannelCluster, &core.BackupRegistrationFailed{Problem: int32(problem)})
 }
 
 // newPrimary makes the sending end of a node that becomes active.
 func (p *pairNode) newPrimary(r ha.ReplicationPolicy) {
-	p.replicaChannel = &replicaChannel{}
 	p.primary = primary.New(primary.Options{
 		Store: p.node.store, NodeID: p.nodeID, AllowFailBack: true, InitialSyncTimeout: r.InitialSyncTimeout,
 		CallTimeout: p.callTimeout(), Log: p.log,
 		ActivationSequence: func() int64 {
-			p.replicaLife.post(ha.FilesSent{})
+			p.replicaLife.Load().post(ha.FilesSent{})
 			if r.Manager == nil {
 				return -1
 			}
 			return p.sequenceNow.Load()
 		},
-		OnSynchronised: func(*primary.Sender) { p.replicaLife.post(ha.ReplicaInSync{}) },
-		OnLost: func(l primary.Lost) {
-			if errors.Is(l.Reason, primary.ErrSyncTimeout) {
-				p.replicaLife.post(ha.SyncTimedOut{ClusterSize: p.connection().Nodes().Largest()})
-				return
-			}
-			p.replicaLife.post(ha.ReplicaLost{Orderly: false})
-		},
+		OnSynchronised: func(*primary.Sender) { p.replicaLife.Load().post(ha.ReplicaInSync{}) },
+		OnLost:         p.replicaLost,
 	})
+	p.channel = primary.NewChannel(p.primary)
 }
 
-func (p *pairNode) startSync(allowsFailback bool) error {
-	peer, asks := p.applicant()
-	p.replicaLife = p.scope()
-	p.replicaConnector = &asks.Connector
-	peer.Outlive()
-	s, err := p.primary.Register(replicaPeer{peer}, peer.Version(), allowsFailback)
-	if err != nil {
-		p.log.Warn("a backup was refused", "remote", peer.RemoteAddr(), "error", err)
-		peer.Send(core.ChannelCluster, &core.BackupRegistrationFailed{Problem: primary.Problem(err)})
-		p.replicaLife.post(ha.ReplicaLost{Orderly: true})
-		return nil
+// callTimeout is that of the cluster-connection that the policy uses.
+func (p *pairNode) callTimeout() time.Duration {
+	name := p.connection().Name()
+	for _, c := range p.in.Broker.ClusterConnections {
+		if c.Name == name {
+			return c.CallTimeout
+		}
 	}
-	p.replicaChannel.set(peer, s)
-	p.replicaPeer = peer
-	return nil
+	return 0
+}
+
+// replicaLost is called on a goroutine of the sender.
+func (p *pairNode) replicaLost(l primary.Lost) {
+	p.held.Store(l.Held)
+	if l.Held && p.leaving.Load() {
+		p.primary.Abandon()
+	}
+	life := p.replicaLife.Load()
+	if l.Held && errors.Is(l.Reason, primary.ErrSyncTimeout) {
+		life.post(ha.SyncTimedOut{ClusterSize: p.members.Load().Largest()})
+		return
+	}
+	life.post(ha.ReplicaLost{})
+}
+
+func (p *pairNode) startSync(allowsFailback bool) {
+	r := p.applicant()
+	p.registered = r
+	life := p.scope()
+	p.replicaLife.Store(life)
+	if _, err := p.channel.Register(r.peer, allowsFailback); err != nil {
+		p.log.Warn("a backup was refused", "remote", r.peer.RemoteAddr(), "error", err)
+		r.peer.Send(core.ChannelCluster, &core.BackupRegistrationFailed{Problem: primary.Problem(err)})
+		life.post(ha.ReplicaLost{Orderly: true})
+	}
 }
 
 // announceReplica puts the replica into the topology and waits until it is shown there.
 func (p *pairNode) announceReplica() error {
 	c := p.connection()
-	s := p.replicaLife
-	own := cluster.Address(&c.Own().Connector)
-	p.unwatchReplica = c.Nodes().Watch(backupShown{s, p.nodeID, own})
-	return c.BackupSynchronized(p.replicaConnector)
+	p.unwatch = c.Nodes().Watch(backupShown{p.replicaLife.Load(), p.nodeID, p.ownAddress()})
+	return c.BackupSynchronized(&p.registered.asks.Connector)
 }
 
+// backupShown watches the topology for another node that is shown as the backup of this one.
 type backupShown struct {
 	*scope
 	id, own string
@@ -160,27 +134,39 @@ func (b backupShown) NodeUp(m cluster.Member, _ bool) {
 
 func (b backupShown) NodeDown(string, int64) {}
 
-var errReplicaDropped = errors.New("the replica was dropped")
-
-// dropReplica ends what is left of the replica.
+// dropReplica ends what is left of the replica. While the node is active its sender has ended by itself.
 func (p *pairNode) dropReplica() {
-	if p.unwatchReplica != nil {
-		p.unwatchReplica()
-		p.unwatchReplica = nil
+	if p.unwatch != nil {
+		p.unwatch()
+		p.unwatch = nil
 	}
-	if p.replicaLife != nil {
-		p.replicaLife.ended = true // its sender tells of the end from its own goroutine
+	if p.leaving.Load() && p.primary != nil {
+		if p.held.Load() {
+			p.primary.Abandon()
+		}
+		p.primary.Close()
 	}
-	if p.replicaPeer != nil {
-		p.replicaPeer.Close(errReplicaDropped)
-		p.replicaPeer = nil
+	p.replicaLife.Load().close()
+	p.registered = nil
+}
+
+func (p *pairNode) releaseAnswers() {
+	p.held.Store(false)
+	p.primary.Release()
+}
+
+func (p *pairNode) sendStopCalled() {
+	if p.primary != nil {
+		p.primary.StopCalled()
 	}
 }
 
 func (p *pairNode) sendFailOver() {
-	sender := p.primary
-	p.replicaLife.do(func(context.Context) ha.Event {
-		sender.FailOver()
+	sending := p.primary
+	p.replicaLife.Load().do(func(context.Context) ha.Event {
+		if !sending.FailOver() {
+			p.log.Warn("the replica has not answered that it becomes active")
+		}
 		return ha.FailOverAnswered{}
 	})
 }

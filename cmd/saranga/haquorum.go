@@ -48,8 +48,8 @@ func (p *pairNode) stopManager() {
 	if p.manager == nil {
 		return
 	}
-	p.waiting.close() // nobody asks it any more
-	p.waiting = p.scope()
+	p.cancel() // nobody asks it any more
+	p.holding.Store(nil)
 	p.managerScope.close()
 	p.manager.Stop()
 	p.manager, p.managerScope, p.quorum = nil, nil, nil
@@ -92,6 +92,9 @@ func (p *pairNode) watchLock() error {
 		return err
 	}
 	lost, missed := lock.Lost(), p.deadline.Follow(lock)
+	if lock.Lease() == quorum.NoLease {
+		p.holding.Store(&holding{check: func() error { return stillHeld(lock) }, lost: func() { p.post(ha.LockLost{}) }})
+	}
 	p.managerScope.do(func(ctx context.Context) ha.Event {
 		select {
 		case <-lost:
@@ -103,6 +106,14 @@ func (p *pairNode) watchLock() error {
 		}
 	})
 	return nil
+}
+
+func stillHeld(l quorum.Lock) error {
+	held, err := l.HeldByCaller(context.Background())
+	if err == nil && !held {
+		err = quorum.ErrNotHolder
+	}
+	return err
 }
 
 func (p *pairNode) increment() {

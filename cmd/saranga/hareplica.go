@@ -41,6 +41,7 @@ func (p *pairNode) register(a ha.Register) {
 			return ha.ConnectFailed{}
 		}
 		defer ctl.Close()
+		defer ctl.Conn().Abort(errLinkClosed) // or a peer that takes nothing would be waited for
 		e, err := p.startReplica(ctl, owner)
 		if err != nil {
 			return ha.Failed{Err: err}
@@ -67,19 +68,19 @@ func (p *pairNode) startReplica(ctl *cluster.Control, owner replica.Owner) (*rep
 	if err != nil {
 		return nil, fmt.Errorf("begin to receive the active node's data: %w", err)
 	}
-	ctl.Conn().HandleChannel(core.ChannelReplication, func(f core.Frame) error {
-		defer e.EndOfBatch()
-		return e.Handle(f)
-	})
+	ctl.Conn().OnEndOfBatch(e.EndOfBatch)
+	ctl.Conn().HandleChannel(core.ChannelReplication, e.Handle)
 	return e, nil
 }
 
 // replicaLink is the connection as the replica uses it.
 type replicaLink struct{ *cluster.Control }
 
-func (l replicaLink) Send(frames []byte) error { return l.Conn().WriteFrames(context.Background(), frames) }
+func (l replicaLink) Send(frames []byte) error {
+	return l.Conn().WriteFrames(context.Background(), frames)
+}
 
-func (l replicaLink) Close(error) { l.Conn().Abort() }
+func (l replicaLink) Close(reason error) { l.Conn().Abort(reason) }
 
 // replicaOwner hands on what the stream says. The answer to its end waits for the policy.
 type replicaOwner struct {
@@ -108,10 +109,7 @@ func (o replicaOwner) Paging(string) {}
 
 // closeLink ends the connection. What it brought stays, for takeOver or until the data is moved away.
 func (p *pairNode) closeLink() {
-	if p.announcer != nil {
-		p.announcer.Stop()
-		p.announcer = nil
-	}
+	p.stopAnnouncing()
 	p.linkScope.close()
 	p.linkScope = nil
 	if e := p.replica.Load(); e != nil {

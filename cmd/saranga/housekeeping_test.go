@@ -42,10 +42,11 @@ func (l *logText) String() string {
 // A runningNode is a node of an instance of its own.
 type runningNode struct {
 	*node
-	t    *testing.T
-	dir  string
-	text *logText
-	tick int
+	failed chan error
+	t      *testing.T
+	dir    string
+	text   *logText
+	tick   int
 }
 
 // baseXML goes before the core elements of every test: no period runs, so that tests say when.

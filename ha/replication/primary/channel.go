@@ -2,7 +2,6 @@ package primary
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/saranga-mq/saranga/wire/core"
@@ -10,7 +9,7 @@ import (
 )
 
 // A Channel is the replication channel of a Core server (core.ChannelReplication): it brings the replica's responses to its
-// sender. It is a server.ChannelHandler.
+// sender.
 type Channel struct {
 	p *Primary
 
@@ -18,25 +17,23 @@ type Channel struct {
 	senders map[server.Peer]*Sender
 }
 
+var _ server.BatchHandler = (*Channel)(nil)
+
 // NewChannel returns the channel of a primary.
 func NewChannel(p *Primary) *Channel { return &Channel{p: p, senders: map[server.Peer]*Sender{}} }
 
-// Register takes a backup's registration from the cluster channel. From here on the connection outlives the disconnection of
-// clients. An error refuses it, see Problem.
-func (c *Channel) Register(peer server.Peer, r *core.BackupRegistration) error {
-	link, ok := peer.(Link)
-	if !ok {
-		return fmt.Errorf("register %s: its connection takes no frames", peer.RemoteAddr())
-	}
+// Register is Primary.Register for a connection of the server, which from here on outlives the disconnection of clients. No
+// response is missed, however soon it comes.
+func (c *Channel) Register(peer server.Peer, wantsFailBack bool) (*Sender, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s, err := c.p.Register(link, peer.Version(), r.WantsFailBack)
+	s, err := c.p.Register(peer, peer.Version(), wantsFailBack)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	peer.Outlive()
 	c.senders[peer] = s
-	return nil
+	return s, nil
 }
 
 func (c *Channel) sender(peer server.Peer) *Sender {
@@ -56,7 +53,7 @@ func (c *Channel) HandleFrame(peer server.Peer, f core.Frame) error {
 	return s.HandleFrame(f)
 }
 
-// EndOfBatch tells that what was read at once of a peer has been handled.
+// EndOfBatch implements server.BatchHandler.
 func (c *Channel) EndOfBatch(peer server.Peer) {
 	if s := c.sender(peer); s != nil {
 		s.EndOfBatch()

@@ -117,7 +117,7 @@ func serve(t *testing.T, port, other, files int) *node {
 	n.cluster = cluster.NewNode(cluster.NodeOptions{Connections: []*cluster.Connection{n.connection}, User: "cu", Login: login, Log: log})
 	n.cluster.HandleServerConnectVotes()
 	n.cluster.HandleBackups(func(peer server.Peer, r *core.BackupRegistration) error {
-		err := n.channel.Register(framing(peer), r)
+		_, err := n.channel.Register(peer, r.WantsFailBack)
 		if primary.Problem(err) == core.BackupProblemAlreadyReplicating {
 			return cluster.ErrAlreadyReplicating
 		}
@@ -128,7 +128,7 @@ func serve(t *testing.T, port, other, files int) *node {
 	})
 	n.server = server.New(server.Options{Broker: n.Broker.Broker, NodeID: nodeID, TTLOverride: -1, TTLCheckInterval: 2000, Topology: n.cluster, Login: login, Log: log})
 	n.server.HandleChannel(core.ChannelCluster, n.cluster)
-	n.server.HandleChannel(core.ChannelReplication, replication{n.channel})
+	n.server.HandleChannel(core.ChannelReplication, n.channel)
 	r := transport.NewRemoting(transport.Config{})
 	for _, p := range n.server.Protocols() {
 		r.Register(p)
@@ -190,44 +190,6 @@ func (n *node) createQueue(name string) {
 	if _, err := n.CreateQueue(cfg, broker.CreateOptions{AutoCreateAddress: true}); err != nil {
 		n.T.Error(err)
 	}
-}
-
-// replication is the channel of a Core front that does not tell the ends of batches.
-type replication struct{ *primary.Channel }
-
-func (r replication) HandleFrame(peer server.Peer, f core.Frame) error {
-	defer r.EndOfBatch(framing(peer))
-	return r.Channel.HandleFrame(framing(peer), f)
-}
-
-func (r replication) Gone(peer server.Peer) { r.Channel.Gone(framing(peer)) }
-
-// framing returns a peer that takes frames: the peer itself if it does.
-func framing(peer server.Peer) server.Peer {
-	if _, ok := peer.(primary.Link); ok {
-		return peer
-	}
-	return packets{peer}
-}
-
-// packets takes frames for a peer that takes packets.
-type packets struct{ server.Peer }
-
-// SendFrames implements primary.Link.
-func (p packets) SendFrames(frames []byte, done transport.Releaser) {
-	for rest := frames; len(rest) > 0; {
-		f, after, _, err := core.Split(rest, 100<<20)
-		if err != nil {
-			panic(err)
-		}
-		x, err := core.Decode(f.Type, f.Payload, p.Version())
-		if err != nil {
-			panic(err)
-		}
-		p.Send(f.Channel, x)
-		rest = after
-	}
-	done.Release()
 }
 
 // nobody is a realm without users.

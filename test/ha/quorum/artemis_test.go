@@ -33,9 +33,8 @@ type primary struct {
 func newPrimary(t *testing.T, class string, properties map[string]string) *primary {
 	t.Helper()
 	a := peers.RealArtemis(t)
-	i := peers.NewInstance(t, a, peers.CreateOptions{AsShipped: true, Flags: []string{ // with the console: without it the JVM may end while it is passive
-		"--replicated", "--staticCluster", "tcp://127.0.0.1:1", "--cluster-user", "cu", "--cluster-password", "cp", "--no-autotune", "--java-memory", "512M",
-		"--no-amqp-acceptor", "--no-stomp-acceptor", "--no-mqtt-acceptor", "--no-hornetq-acceptor"}})
+	i := peers.NewInstance(t, a, peers.CreateOptions{Flags: []string{
+		"--replicated", "--staticCluster", "tcp://127.0.0.1:1", "--cluster-user", "cu", "--cluster-password", "cp"}})
 	config, err := os.ReadFile(i.Etc("broker.xml"))
 	if err != nil {
 		t.Fatal(err)
