@@ -81,6 +81,23 @@ func (c *Controller) run() {
 	}
 }
 
+// A Candidate is a node to try: its primary's connector, then its backup's.
+type Candidate struct {
+	NodeID     string
+	Connectors []*core.TransportConfiguration // none: the node is known and not how to reach it
+}
+
+// Candidate is the member as a node to connect to.
+func (m Member) Candidate() Candidate {
+	c := Candidate{NodeID: m.NodeID}
+	for _, connector := range []*core.TransportConfiguration{m.Primary, m.Backup} {
+		if connector != nil {
+			c.Connectors = append(c.Connectors, connector)
+		}
+	}
+	return c
+}
+
 // ConnectTo connects to a candidate at the first of its connectors that takes the connection, and shows the credentials.
 func (c *Controller) ConnectTo(ctx context.Context, candidate Candidate, co ControlOptions) (*Control, error) {
 	var errs []error

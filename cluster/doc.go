@@ -35,7 +35,7 @@
 //
 // # Pure and shell
 //
-// Topology, Discoveries, Candidates, Ballot and Backoff are pure: events and milliseconds in, changes out. Nodes, Control,
+// Topology, Discoveries, Ballot and Backoff are pure: events and milliseconds in, changes out. Nodes, Control,
 // Locator, Connection, Controller, Announcer, Broadcaster, Discovery and Node have the goroutines and sockets; each is
 // stopped by its Close or Stop, which waits for its goroutines.
 //

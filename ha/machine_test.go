@@ -124,12 +124,3 @@ var expected = map[phase][]string{
 	joiningBackup: {"cluster-joined"}, announcing: {"cluster-joined"}, awaiting: {"taken-over"}, awaitingLive: {"active-seen"}, isolated: {"network-healthy"},
 	active: {"backup-registered", "files-sent", "replica-in-sync", "replica-lost", "incremented", "backup-shown"},
 }
-
-func TestVotesNeeded(t *testing.T) {
-	// spec ha §2.9: size ≤ 2 → floor(size/2), else floor(size/2)+1.
-	for size, want := range map[int]int{-1: 0, 0: 0, 1: 0, 2: 1, 3: 2, 4: 3, 5: 3, 6: 4} {
-		if got := VotesNeeded(size); got != want {
-			t.Errorf("%d members: %d votes, want %d", size, got, want)
-		}
-	}
-}

@@ -150,6 +150,23 @@ func TestForcedRepeat(t *testing.T) {
 	}
 }
 
+// Followers learn of a commit when it happens, not by hashicorp/raft's CommitTimeout, which is too long here for that to be the reason.
+func TestFollowersLearnOfACommitAtOnce(t *testing.T) {
+	l := newLab(t, 3)
+	l.config = func(_ string, c *Config) { c.Timing.Commit = 5 * time.Second }
+	l.startAll()
+	c := l.connect(l.member(l.followers()[0]), 1, time.Minute)
+	c.must(create("/x", "", tree.Persistent))
+	began := time.Now()
+	for range 10 {
+		c.must(&tree.SetData{Path: "/x", Data: []byte("v"), Version: -1})
+	}
+	l.same()
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("10 writes on a follower took %v", took)
+	}
+}
+
 // A member whose folder is gone is filled by snapshot and log, and is a full member again.
 func TestWipedMemberIsFilled(t *testing.T) {
 	l := newLab(t, 3)

@@ -36,6 +36,7 @@ type Member struct {
 	beat     beat
 	filled   atomic.Bool  // nothing is missing here that was confirmed by this member before
 	caught   atomic.Bool  // a member that joins has what the leader has
+	removed  atomic.Bool  // the leader says that this is no member any more
 	inflight atomic.Int64 // bytes of proposals of others that wait for their commit
 
 	ctx     context.Context // ends with the member

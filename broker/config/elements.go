@@ -147,14 +147,8 @@ var elements = []Element{
 	}},
 	{Path: "ha-policy/replication/backup/scale-down", Effect: Refused, Note: withoutScaleDown, used: replicaScalesDown},
 	{Path: "ha-policy/replication/colocated", Effect: Refused, Note: withoutColocated, used: func(c *Config) bool { return c.HAPolicy.Replication != nil && c.HAPolicy.Replication.Colocated != nil }},
-	{Path: "ha-policy/replication", Effect: Refused, Note: "replication isn't built yet; remove it to run without a backup", used: func(c *Config) bool {
-		return c.HAPolicy.Replication != nil && c.HAPolicy.Replication.Colocated == nil && !replicaScalesDown(c)
-	}},
 	{Path: "ha-policy/shared-store/backup/scale-down", Effect: Refused, Note: withoutScaleDown, used: sharedBackupScalesDown},
 	{Path: "ha-policy/shared-store/colocated", Effect: Refused, Note: withoutColocated, used: func(c *Config) bool { return c.HAPolicy.SharedStore != nil && c.HAPolicy.SharedStore.Colocated != nil }},
-	{Path: "ha-policy/shared-store", Effect: Refused, Note: "a shared store isn't built yet, and two brokers on one store would destroy it; remove it to run alone", used: func(c *Config) bool {
-		return c.HAPolicy.SharedStore != nil && c.HAPolicy.SharedStore.Colocated == nil && !sharedBackupScalesDown(c)
-	}},
 	{Path: "lock-coordinators/lock-coordinator", Effect: Refused, Note: "lock coordinators aren't built yet; remove it and the lock-coordinator attributes", used: func(c *Config) bool { return len(c.LockCoordinators) > 0 }},
 	{Path: "acceptors/acceptor/@lock-coordinator", Effect: Refused, Note: "the acceptor would start without holding the lock; remove the attribute", used: func(c *Config) bool { return anyLocked(c.Acceptors) }},
 	{Path: "connectors/connector/@lock-coordinator", Effect: WithoutEffect, Note: "Artemis reads it for acceptors only"},
@@ -218,7 +212,7 @@ var effective = []string{
 	"global-max-messages", "max-disk-usage", "min-disk-free", "disk-scan-period",
 	"critical-analyzer-check-period", "critical-analyzer-policy",
 	"network-check-period", "network-check-timeout", "network-check-NIC", "network-check-ping-command", "network-check-ping6-command",
-	"acceptors/acceptor", "connectors/connector", "store", "store/file-store", "ha-policy", "ha-policy/primary-only",
+	"acceptors/acceptor", "connectors/connector", "store", "store/file-store", "ha-policy", "ha-policy/primary-only", "ha-policy/replication", "ha-policy/shared-store",
 	"addresses/address", "diverts/divert", "resource-limit-settings/resource-limit-setting",
 	"address-settings/address-setting",
 }

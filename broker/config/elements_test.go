@@ -96,8 +96,6 @@ var refusedXML = map[string]string{
 	"ha-policy/replication/colocated":           `<ha-policy><replication><colocated/></replication></ha-policy>`,
 	"ha-policy/shared-store/backup/scale-down":  `<ha-policy><shared-store><slave><scale-down/></slave></shared-store></ha-policy>`,
 	"ha-policy/shared-store/colocated":          `<ha-policy><shared-store><colocated/></shared-store></ha-policy>`,
-	"ha-policy/replication":                     `<ha-policy><replication><slave/></replication></ha-policy>`,
-	"ha-policy/shared-store":                    `<ha-policy><shared-store><primary/></shared-store></ha-policy>`,
 	"lock-coordinators/lock-coordinator":        `<lock-coordinators><lock-coordinator name="l"><class-name>C</class-name></lock-coordinator></lock-coordinators>`,
 	"acceptors/acceptor/@lock-coordinator":      `<acceptors><acceptor name="a" lock-coordinator="l">tcp://h:1</acceptor></acceptors>`,
 	"bridges/bridge":                            `<bridges><bridge name="b"><queue-name>q</queue-name><static-connectors><connector-ref>c</connector-ref></static-connectors></bridge></bridges>`,

@@ -47,8 +47,9 @@ type Lock interface {
 	Unlock(ctx context.Context) error
 	// HeldByCaller asks the store whether this caller holds the lock.
 	HeldByCaller(ctx context.Context) (bool, error)
-	// Lost is closed when the present holding ended without Unlock: the store was lost, or it says that somebody else may
-	// have the lock. It is nil while the lock is not held, so take it after TryLock.
+	// Lost is closed when the present holding ends without Unlock: the store is lost, or says that somebody else may have the
+	// lock. Take it after TryLock; while the lock is not held it is a closed one, so a loss before that is not missed. It is
+	// nil where no notice is given.
 	Lost() <-chan struct{}
 	// Lease is the instant until which the holder may believe that it holds the lock without hearing from the store, and 0
 	// while it doesn't hold it. It moves on while the store answers. NoLease: this store has no leases, a holder

@@ -18,6 +18,7 @@ type live struct {
 	o           *Options
 	session     Session
 	unavailable chan struct{} // closed by keep when the session is lost
+	none        chan struct{} // closed: what Lock.Lost is without a holding
 	stop        chan struct{}
 	done        chan struct{} // keep has ended
 	ctx         context.Context

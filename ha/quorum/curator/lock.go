@@ -189,7 +189,7 @@ func (l *Lock) Lost() <-chan struct{} {
 	if h := l.held.Load(); h != nil {
 		return h.lost
 	}
-	return nil
+	return l.live.none
 }
 
 // Lease implements quorum.Lock.

@@ -60,7 +60,8 @@ func (m *Manager) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start lock manager: %w", err)
 	}
-	l := &live{o: &m.o, session: s, unavailable: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{})}
+	l := &live{o: &m.o, session: s, unavailable: make(chan struct{}), none: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{})}
+	close(l.none)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	go l.keep()
 	m.mu.Lock()

@@ -25,7 +25,7 @@ func FuzzEndpoint(f *testing.F) {
 	f.Add(requests[4], false)
 	f.Fuzz(func(t *testing.T, b []byte, synced bool) {
 		mem := fs.NewMem()
-		n, err := tryStart(mem, nil)
+		n, err := tryStart(mem, func(o *Options) { o.Store.FileSize = 4096 })
 		if err != nil {
 			t.Fatal(err)
 		}

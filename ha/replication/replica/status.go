@@ -13,7 +13,7 @@ type Status struct {
 	UpToDate bool   // the synchronisation has ended
 	Sequence int64  // activation sequence told then; -1 without
 
-	Copied, Files int   // files copied, of those announced; pages are not announced
+	Copied, Files int   // journal files and bodies whose end was told, of those announced; a body may end without a word
 	Packets       int64 // handled
 	Bytes         int64 // of frames
 

@@ -64,7 +64,7 @@ func (e *Endpoint) syncFile(p *core.ReplicationSyncFile) error {
 		return fmt.Errorf("%w: a piece of file %d after the finish", ErrOrder, p.FileID)
 	}
 	end := p.DataSize <= 0
-	if end {
+	if end && p.FileType != core.FilePage {
 		e.status.copied()
 	}
 	switch p.FileType {

@@ -62,6 +62,24 @@ func TestOwnerRefuses(t *testing.T) {
 	}
 }
 
+// Transactions that are open when the synchronisation ends are not lost: records before and after it, in files of both nodes, make one.
+func TestOpenTransactions(t *testing.T) {
+	mem := fs.NewMem()
+	n := start(t, mem, nil)
+	n.send(t, begin()...)
+	n.send(t, inTx(50, add(1, 45, []byte("one"))), inTx(51, add(2, 45, []byte("two"))), prepare(51, "xid"), inTx(52, add(3, 45, []byte("three"))),
+		add(9, 45, []byte("nine")), inTx(53, add(4, 45, []byte("four"))), finishSync(-1),
+		inTx(50, update(1, 32, []byte("ref"))), deletionTx(50, 9), commit(50, false), commit(51, false), commit(52, true))
+	n.drained(t)
+	if err := n.Activate(); err != nil {
+		t.Fatal(err)
+	}
+	records, prepared := content(t, n.o.Store.MessagesOptions())
+	if want := []string{"1:45:one", "1:32:ref", "2:45:two"}; !slices.Equal(records, want) || len(prepared) > 0 {
+		t.Errorf("records %q, prepared %q, want %q", records, prepared, want)
+	}
+}
+
 // The copy of a body and what is added to it meanwhile.
 func TestBodies(t *testing.T) {
 	mem := fs.NewMem()

@@ -92,10 +92,7 @@ func TestNodeOfArtemis(t *testing.T) {
 	}
 
 	// Registered as a backup, the stream begins on the replication channel.
-	candidates := cluster.NewCandidates(cluster.Which{}, 1000)
-	candidates.NodeUp(real)
-	candidate, _, _ := candidates.Next(0)
-	ctl, err = controller.ConnectTo(t.Context(), candidate, cluster.ControlOptions{})
+	ctl, err = controller.ConnectTo(t.Context(), real.Candidate(), cluster.ControlOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,8 @@ import (
 
 const clusterUser, clusterPassword = "cu", "cp"
 
-// newPrimary creates a real primary with small journal files.
-func newPrimary(t *testing.T, a peers.Artemis) peers.Instance {
+// newPrimary creates a real primary with small journal files. paging makes addresses page early.
+func newPrimary(t *testing.T, a peers.Artemis, paging bool) peers.Instance {
 	t.Helper()
 	i := peers.NewInstance(t, a, peers.CreateOptions{Flags: []string{"--replicated", "--clustered", "--cluster-user", clusterUser, "--cluster-password", clusterPassword,
 		"--staticCluster", "tcp://127.0.0.1:1"}})
@@ -40,6 +40,10 @@ func newPrimary(t *testing.T, a peers.Artemis) peers.Instance {
 		t.Fatal(err)
 	}
 	small := regexp.MustCompile(`<journal-file-size>[^<]*`).ReplaceAll(b, []byte("<journal-file-size>102400"))
+	if paging {
+		small = regexp.MustCompile(`<max-size-bytes>[^<]*`).ReplaceAll(small, []byte("<max-size-bytes>20000"))
+		small = regexp.MustCompile(`<page-size-bytes>[^<]*`).ReplaceAll(small, []byte("<page-size-bytes>10000"))
+	}
 	if err := i.WriteEtc("broker.xml", string(small)); err != nil {
 		t.Fatal(err)
 	}
@@ -172,6 +176,14 @@ type clients struct {
 	there    map[string]int // acknowledged messages and their sizes
 	prepared map[string]int // to come with the commit of the branch
 	unknown  map[string]bool
+}
+
+// newClients connects to a broker and makes the queue.
+func newClients(t *testing.T, ctx context.Context, i peers.Instance) *clients {
+	t.Helper()
+	c := &clients{t: t, ctx: ctx, conn: dial(t, ctx, i), there: map[string]int{}, prepared: map[string]int{}, unknown: map[string]bool{}}
+	c.must(c.session(client.SessionOptions{}).CreateQueue(ctx, client.QueueOptions{Name: queue, Durable: true, RoutingType: core.RoutingAnycast}))
+	return c
 }
 
 func dial(t *testing.T, ctx context.Context, i peers.Instance) *client.Conn {
@@ -322,10 +334,9 @@ func TestRealPrimaryKilled(t *testing.T) {
 	saranga := peers.UnderTest(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	in := newPrimary(t, artemis)
+	in := newPrimary(t, artemis, false)
 	primary := peers.Run(t, artemis, in)
-	c := &clients{t: t, ctx: ctx, conn: dial(t, ctx, in), there: map[string]int{}, prepared: map[string]int{}, unknown: map[string]bool{}}
-	c.must(c.session(client.SessionOptions{}).CreateQueue(ctx, client.QueueOptions{Name: queue, Durable: true, RoutingType: core.RoutingAnycast}))
+	c := newClients(t, ctx, in)
 	c.work("before")
 
 	// A client sends all the time, through the synchronisation and into the kill.
@@ -369,20 +380,65 @@ func TestRealPrimaryKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range []peers.Broker{saranga, artemis} {
-		t.Run(b.Name(), func(t *testing.T) {
-			i := peers.NewInstance(t, b, peers.CreateOptions{})
-			data := filepath.Join(i.Dir, "data")
-			if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(dir))); err != nil {
-				t.Fatal(err)
-			}
-			peers.Run(t, b, i)
-			c.expect(t, ctx, i)
-		})
+		t.Run(b.Name(), func(t *testing.T) { c.expect(t, ctx, takeOver(t, b, dir), "afterprepared", "beforeprepared") })
 	}
 }
 
+// takeOver starts a broker on a copy of the replica's folders.
+func takeOver(t *testing.T, b peers.Broker, dir string) peers.Instance {
+	t.Helper()
+	i := peers.NewInstance(t, b, peers.CreateOptions{})
+	data := filepath.Join(i.Dir, "data")
+	if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(dir))); err != nil {
+		t.Fatal(err)
+	}
+	peers.Run(t, b, i)
+	return i
+}
+
+// Messages in pages, before and after the synchronisation: this node refuses to take over, and a real broker finds them in the
+// folders.
+func TestRealPrimaryPages(t *testing.T) {
+	artemis := peers.RealArtemis(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	in := newPrimary(t, artemis, true)
+	primary := peers.Run(t, artemis, in)
+	c := newClients(t, ctx, in)
+	s := c.session(client.SessionOptions{AutoCommitSends: true})
+	send := func(round string) {
+		for k := range 60 {
+			name, size := fmt.Sprint(round, k), 300+k%5*200
+			if k%20 == 19 {
+				size = 150_000
+			}
+			c.send(s, name, size)
+			c.acknowledged(map[string]int{name: size})
+		}
+	}
+	send("before")
+	dir := t.TempDir()
+	e, o, conn := join(t, ctx, in, dir)
+	select {
+	case <-o.upToDate:
+	case <-ctx.Done():
+		t.Fatalf("not up to date: %+v, connection %v", e.Status(), conn.Err())
+	}
+	send("after")
+	primary.Kill()
+	<-conn.Done()
+	if s := e.Status(); !slices.Equal(s.Paging, []string{queue}) {
+		t.Errorf("status %+v", s)
+	}
+	var live *journal.LivePagesError
+	if err := e.Activate(); !errors.As(err, &live) || live.Address != queue {
+		t.Errorf("activate: %v", err)
+	}
+	c.expect(t, ctx, takeOver(t, artemis, dir))
+}
+
 // expect checks what a broker has on the folders.
-func (c *clients) expect(t *testing.T, ctx context.Context, i peers.Instance) {
+func (c *clients) expect(t *testing.T, ctx context.Context, i peers.Instance, prepared ...string) {
 	d := &clients{t: t, ctx: ctx, conn: dial(t, ctx, i)}
 	xa := d.session(client.SessionOptions{XA: true})
 	xids, err := xa.XARecover(ctx)
@@ -392,8 +448,8 @@ func (c *clients) expect(t *testing.T, ctx context.Context, i peers.Instance) {
 		branches = append(branches, x.Global)
 	}
 	slices.Sort(branches)
-	if want := []string{"afterprepared", "beforeprepared"}; !slices.Equal(branches, want) {
-		t.Errorf("prepared branches %q, want %q", branches, want)
+	if !slices.Equal(branches, prepared) {
+		t.Errorf("prepared branches %q, want %q", branches, prepared)
 	}
 	want := maps.Clone(c.there)
 	for _, x := range xids {

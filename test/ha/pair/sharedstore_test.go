@@ -1,0 +1,46 @@
+package pair
+
+import "testing"
+
+const (
+	sharedPrimary = "<shared-store><primary><failover-on-shutdown>false</failover-on-shutdown></primary></shared-store>"
+	sharedBackup  = "<shared-store><backup><allow-failback>true</allow-failback></backup></shared-store>"
+)
+
+// TestSharedStore: the backup takes over when the primary is killed, gives way when it comes back, and does not take over when it is
+// stopped in good order.
+func TestSharedStore(t *testing.T) {
+	p := newPair(t, "saranga", "saranga", sharedPrimary, sharedBackup, "--data", t.TempDir()+"/shared")
+	l := newLedger(t)
+	p.primary.start()
+	p.primary.serves()
+	p.backup.start()
+	p.backup.says("AMQ221109")
+	if p.backup.open() {
+		t.Error("the backup serves")
+	}
+	l.produce(p.primary, "a")
+	l.more(200)
+	l.consume(p.primary, 50)
+	p.primary.kill()
+	l.halt()
+	p.backup.serves()
+
+	l.produce(p.backup, "b")
+	l.more(100)
+	p.primary.start()
+	p.backup.says("AMQ221008")
+	l.halt()
+	p.primary.serves()
+	p.backup.says("AMQ221109")
+	l.produce(p.primary, "c")
+	l.more(100)
+	l.halt()
+	l.check(p.primary)
+
+	p.primary.stop()
+	if p.backup.open() {
+		t.Error("the backup serves after the primary was stopped in good order")
+	}
+	p.backup.stop()
+}
