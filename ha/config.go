@@ -55,12 +55,7 @@ func (p parser) primary(r *config.ReplicationPrimary) (Policy, error) {
 	alone := len(p.in.Broker.ClusterConnections)+len(p.in.Broker.ClusterURIs) == 0
 	if r.Manager != nil {
 		out.Manager = manager(r.Manager)
-		out.CoordinationID = r.CoordinationID
-		if r.CoordinationID != "" {
-			if _, err := quorum.NodeID(r.CoordinationID); err != nil {
-				return nil, p.fault(path+"/coordination-id", err.Error(), "write a UUID")
-			}
-		}
+		out.CoordinationID = quorum.CoordinationID(r.CoordinationID)
 	} else {
 		// Without a cluster nobody can be asked.
 		out.Voting = Voting{CheckForActive: r.CheckForActiveServer && !alone, OnLoss: r.VoteOnReplicationFailure, Size: r.QuorumSize,

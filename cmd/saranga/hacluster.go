@@ -14,12 +14,12 @@ import (
 
 // deployCluster makes the cluster connections. Without any it is nil.
 func (p *pairNode) deployCluster() (*cluster.Deployment, error) {
-	o := cluster.DeployOptions{SplitBrainDetection: !p.alone(), Log: p.log}
+	o := cluster.DeployOptions{Log: p.log}
 	if r, ok := p.policy.(ha.ReplicationPolicy); ok {
 		o.BackupGroupName = r.GroupName
 	}
 	if n := p.node; n != nil { // a passive node listens to its own id, too: another node may have it
-		o.NodeID, o.Login = p.nodeID, n.login
+		o.NodeID, o.Login, o.SplitBrainDetection = p.nodeID, n.login, p.replicates()
 	}
 	return cluster.Deploy(p.in.Broker, o)
 }

@@ -49,10 +49,10 @@ var parts = map[string][]string{
 	"cluster":                {"broker/config", "broker/security", "wire/buf", "wire/core", "wire/core/client", "wire/core/server", "wire/transport"},
 	"ha":                     {"broker/config", "ha/quorum"},
 	"ha/quorum":              {"journal/fs", "journal/lock"},
-	"ha/quorum/curator":      {"ha/quorum", "raftfsm/tree"},
+	"ha/quorum/curator":      {"ha/quorum"},
 	"ha/quorum/embedded":     {"ha/quorum", "ha/quorum/curator", "raftfsm", "raftfsm/tree"},
 	"ha/quorum/file":         {"ha/quorum"},
-	"ha/quorum/zookeeper":    {"ha/quorum", "ha/quorum/curator", "raftfsm/tree", "raftfsm/zk/jute"},
+	"ha/quorum/zookeeper":    {"ha/quorum", "ha/quorum/curator", "raftfsm/zk/jute"},
 	"ha/replication/primary": {"broker/message", "journal", "journal/fs", "journal/large", "journal/paging", "wire/buf", "wire/core", "wire/core/server", "wire/transport"},
 	"ha/replication/replica": {"broker/message", "journal", "journal/fs", "journal/lock", "wire/buf", "wire/core"},
 	"ha/sharedstore":         {"ha", "ha/quorum", "journal/lock"},
@@ -81,6 +81,8 @@ var parts = map[string][]string{
 var partsInTests = map[string][]string{
 	"wire/core/server":       {"wire/core/client", "journal", "journal/fs", "broker/config"},
 	"ha/quorum":              {"ha/quorum/file", "ha/quorum/zookeeper"},
+	"ha/quorum/curator":      {"raftfsm/tree"},
+	"ha/quorum/zookeeper":    {"raftfsm/tree"},
 	"ha/replication/primary": {"broker"},
 	"ha/replication/replica": {"broker"},
 }

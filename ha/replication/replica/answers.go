@@ -55,7 +55,7 @@ func (a *answers) end() error {
 // flush has sent what waits.
 func (a *answers) flush() {
 	a.mu.Lock()
-	if len(a.pending) > 0 && !a.asked {
+	if len(a.pending) > 0 { // also when asked is set: drain may have set it while nothing waited
 		a.asked = true
 		a.changed.Broadcast()
 	}
