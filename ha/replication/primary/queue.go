@@ -247,12 +247,12 @@ func (q *queue) answer(n int, acknowledged bool, now time.Time) (marks [2]journa
 	if n > q.awaited.n-q.unsent {
 		return marks, false, errAnswers
 	}
-	before := q.answered
-	q.answered += uint64(n)
-	passes := q.finish > before && q.finish <= q.answered
-	if passes != acknowledged || acknowledged && q.finish != q.answered {
+	after := q.answered + uint64(n)
+	passes := q.finish > q.answered && q.finish <= after
+	if passes != acknowledged || acknowledged && q.finish != after {
 		return marks, false, errFinish
 	}
+	q.answered = after
 	q.finished = q.finished || acknowledged
 	q.alive = now
 	for range n {

@@ -19,7 +19,7 @@ type answers struct {
 	changed sync.Cond // on mu
 	pending []byte
 	spare   []byte
-	asked   bool // to be sent now
+	asked   bool // pending is to be sent now; never without pending
 	busy    bool
 	stopped bool
 	err     error
@@ -36,8 +36,7 @@ func (a *answers) push(frame []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for len(a.pending) >= maxPending && a.err == nil && !a.stopped {
-		a.asked = true
-		a.changed.Broadcast()
+		a.ask()
 		a.changed.Wait()
 	}
 	a.pending = append(a.pending, frame...)
@@ -55,11 +54,16 @@ func (a *answers) end() error {
 // flush has sent what waits.
 func (a *answers) flush() {
 	a.mu.Lock()
-	if len(a.pending) > 0 { // also when asked is set: drain may have set it while nothing waited
+	a.ask()
+	a.mu.Unlock()
+}
+
+// ask wakes the goroutine if something waits. Called with mu held.
+func (a *answers) ask() {
+	if len(a.pending) > 0 {
 		a.asked = true
 		a.changed.Broadcast()
 	}
-	a.mu.Unlock()
 }
 
 // drain returns when all responses are sent.
@@ -67,8 +71,7 @@ func (a *answers) drain() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for (len(a.pending) > 0 || a.busy) && a.err == nil && !a.stopped {
-		a.asked = true
-		a.changed.Broadcast()
+		a.ask()
 		a.changed.Wait()
 	}
 	return a.end()

@@ -2,6 +2,7 @@ package pair
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"os"
@@ -60,7 +61,8 @@ func brokerOf(t *testing.T, product string) peers.Broker {
 // A pair is a primary and a backup.
 type pair struct{ primary, backup *node }
 
-// newPair lays out two instances that know each other, with those contents of their ha-policy. flags go to both.
+// newPair lays out two instances that know each other, with those contents of their ha-policy, or the one that flags of the create
+// command ask for. flags go to both.
 func newPair(t *testing.T, primary, backup, primaryPolicy, backupPolicy string, flags ...string) pair {
 	t.Helper()
 	create := func(name, product, other string) *node {
@@ -72,10 +74,15 @@ func newPair(t *testing.T, primary, backup, primaryPolicy, backupPolicy string, 
 	}
 	const nobody = "tcp://127.0.0.1:1"
 	p := pair{primary: create("primary", primary, nobody)}
+	if primaryPolicy == "" {
+		flags = append(flags, "--backup")
+	}
 	p.backup = create("backup", backup, p.primary.instance.URL())
 	p.primary.edit(nobody+"<", p.backup.instance.URL()+"<")
-	p.primary.policy(primaryPolicy)
-	p.backup.policy(backupPolicy)
+	if primaryPolicy != "" {
+		p.primary.policy(primaryPolicy)
+		p.backup.policy(backupPolicy)
+	}
 	return p
 }
 
@@ -194,6 +201,15 @@ func (n *node) forget() {
 	if i, err := os.Stat(n.log); err == nil {
 		n.from = i.Size()
 	}
+}
+
+// sequence is the node's activation sequence, -1 without one.
+func (n *node) sequence() int64 {
+	b, err := os.ReadFile(filepath.Join(n.instance.Dir, "data", "journal", "server.activation.sequence"))
+	if err != nil || len(b) < 8 {
+		return -1
+	}
+	return int64(binary.BigEndian.Uint64(b))
 }
 
 // open tells whether the acceptor is.

@@ -2,15 +2,10 @@ package pair
 
 import "testing"
 
-const (
-	sharedPrimary = "<shared-store><primary><failover-on-shutdown>false</failover-on-shutdown></primary></shared-store>"
-	sharedBackup  = "<shared-store><backup><allow-failback>true</allow-failback></backup></shared-store>"
-)
-
 // TestSharedStore: the backup takes over when the primary is killed, gives way when it comes back, and does not take over when it is
 // stopped in good order.
 func TestSharedStore(t *testing.T) {
-	p := newPair(t, "saranga", "saranga", sharedPrimary, sharedBackup, "--data", t.TempDir()+"/shared")
+	p := newPair(t, "saranga", "saranga", "", "", "--shared-store", "--data", t.TempDir()+"/shared")
 	l := newLedger(t)
 	p.primary.start()
 	p.primary.serves()
@@ -28,6 +23,7 @@ func TestSharedStore(t *testing.T) {
 
 	l.produce(p.backup, "b")
 	l.more(100)
+	p.backup.forget()
 	p.primary.start()
 	p.backup.says("AMQ221008")
 	l.halt()
