@@ -40,7 +40,8 @@
 // All members are configured with the same list. One with an empty folder asks the others before it does anything: when all have answered that they have never
 // seen a leader either, each writes the same first entry and the group exists. If one of them has, the folder here was lost: the member is filled by
 // the leader and gives nobody its vote until it has all that the leader had, because a vote of a member that forgot what it confirmed can
-// undo what was committed.
+// undo what was committed. One that joins gives no vote either until it has been told that it has one: if it had one before, its folder was lost.
+// A folder that is put back from a copy cannot be told from the real one: never do that, start with an empty one.
 //
 // # The port
 //

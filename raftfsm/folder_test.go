@@ -120,6 +120,28 @@ func TestFolderRefused(t *testing.T) {
 	}
 }
 
+// The log and the snapshots hold passwords of sessions: nobody else may look at them, whoever made the state folder.
+func TestFolderIsPrivate(t *testing.T) {
+	l := newLab(t, 1)
+	if err := os.Mkdir(l.folder("a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l.startAll()
+	entries, err := os.ReadDir(l.folder("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has %v", e.Name(), info.Mode())
+		}
+	}
+}
+
 // Two members cannot run on one folder.
 func TestFolderInUse(t *testing.T) {
 	l := newLab(t, 1)

@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,8 @@ func (m *Member) found() error {
 	return m.run()
 }
 
-// refill starts Raft on an empty folder of a group that exists. Until the leader has filled it, and in no term up to floor, it gives a vote.
+// refill starts Raft on an empty folder of a group that exists. Until the leader has filled it, and in no term up to floor, it gives a vote; nor does it
+// take entries of a term before floor: it may have promised a later leader not to.
 func (m *Member) refill(floor uint64) error {
 	m.log.Warn("this member's folder is empty but the group exists: the leader fills it, and until then this member does not vote", "member", m.cfg.Member)
 	m.filled.Store(false)
@@ -42,7 +44,24 @@ func (m *Member) refill(floor uint64) error {
 			return err
 		}
 	}
+	term, err := m.stores.bolt.GetUint64([]byte(keyCurrentTerm))
+	if err != nil && err.Error() != errTextNotFound {
+		return fmt.Errorf("the term: %w", err)
+	}
+	if term < floor {
+		if err := m.stores.stable.SetUint64([]byte(keyCurrentTerm), floor); err != nil {
+			return err
+		}
+	}
 	m.transport.guardVotes(func(term uint64) bool { return m.filled.Load() && term > floor })
+	return m.run()
+}
+
+// runJoining starts Raft on the folder of a member that was never known to be a voter. It gives no vote until it has heard that it has one: if it had one
+// before, what it confirmed was in a folder that is lost.
+func (m *Member) runJoining() error {
+	m.filled.Store(false)
+	m.transport.guardVotes(func(uint64) bool { return m.filled.Load() })
 	return m.run()
 }
 
@@ -170,6 +189,7 @@ func (m *Member) join() {
 		m.fail(err)
 		return
 	}
+	m.filled.Store(true)
 	m.log.Info("this member has joined the group", "member", m.cfg.Member)
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/saranga-mq/saranga/raftfsm/tree"
 )
 
@@ -217,6 +219,9 @@ func TestWipedMemberGivesNoVote(t *testing.T) {
 	l.kill(leader)
 	l.start(behind, wiped)
 	until(t, "the wiped member knows that the group exists", func() bool { return l.member(wiped).Status().Phase == "refilling" })
+	// Nor does it take entries of a term before those that others know.
+	floor := l.member(wiped).folder.whose().Floor
+	until(t, "it is in a term that the others know", func() bool { return floor > 1 && l.member(wiped).Status().Term >= floor })
 	t0 := time.Now()
 	for time.Since(t0) < 3*time.Second {
 		for _, m := range l.all() {
@@ -230,6 +235,67 @@ func TestWipedMemberGivesNoVote(t *testing.T) {
 	l.leader()
 	l.same()
 	if _, code := l.get(wiped, "/confirmed"); code != tree.OK {
+		t.Errorf("what was confirmed is gone: %v", code)
+	}
+}
+
+// A member that joined later and lost its folder gives no vote either, before it has all that the leader has.
+func TestWipedJoinerGivesNoVote(t *testing.T) {
+	l := newLab(t, 3)
+	l.startAll()
+	founders := l.peers
+	d := Peer{"d", freeAddress(t)}
+	l.peers = append(l.peers[:3:3], d)
+	l.config = func(id string, cfg *Config) {
+		cfg.Members = founders
+		if cfg.Join = id == "d"; cfg.Join {
+			cfg.Listen = d.Address
+		}
+	}
+	l.start("d")
+	until(t, "d is a voter", func() bool { return l.member("d").Status().Phase == "member" })
+	leader := l.leader()
+	var behind []string
+	for _, p := range founders {
+		if p.ID != leader {
+			behind = append(behind, p.ID)
+		}
+	}
+	if leader == "d" {
+		behind = []string{"b", "c"}
+	}
+	for _, id := range behind[:1] {
+		l.kill(id)
+	}
+	until(t, "a leader of three", func() bool { return l.leader() != "" })
+	c := l.connect(l.member("d"), 1, 60*time.Second)
+	c.must(create("/confirmed", "", tree.Persistent))
+	l.kill("d")
+	if err := os.RemoveAll(l.folder("d")); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range l.all() {
+		l.kill(m.cfg.Member)
+	}
+	l.start("d")
+	m := l.member("d")
+	until(t, "d runs", func() bool { return m.raft.Load() != nil })
+	if m.transport.guard.Load() == nil {
+		t.Fatal("nothing guards its vote")
+	}
+	// The vote that would make a leader of whoever lacks what was confirmed.
+	q := raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("a"), Addr: []byte(founders[0].Address)}, Term: 1000, LastLogIndex: 1, LastLogTerm: 1}
+	answer := make(chan raft.RPCResponse, 1)
+	m.transport.pass(raft.RPC{Command: &q, RespChan: answer})
+	if r := (<-answer).Response.(*raft.RequestVoteResponse); r.Granted {
+		t.Fatal("it gave its vote")
+	}
+	for _, p := range founders {
+		l.start(p.ID)
+	}
+	until(t, "d is filled", func() bool { return m.Status().Phase == "member" && m.filled.Load() })
+	l.same()
+	if _, code := l.get("d", "/confirmed"); code != tree.OK {
 		t.Errorf("what was confirmed is gone: %v", code)
 	}
 }

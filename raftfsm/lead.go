@@ -58,8 +58,8 @@ func (m *Member) expire(r *raft.Raft) {
 		})
 	})
 	for _, e := range m.beat.tick(m.clock.Now(), m.cfg.Timing.Tick, sessions) {
-		m.log.Info("the session has expired", "session", sessionID(e.Session), "term", e.Term)
-		m.asAdmin(r, &tree.Command{Session: e.Session, Owner: e.Owner, Op: &tree.ExpireSession{Term: e.Term}})
+		m.log.Info("the session is to expire", "session", sessionID(e.Session), "term", e.Term)
+		m.asAdmin(r, &tree.Command{Request: e.Request, Session: e.Session, Owner: e.Owner, Op: &tree.ExpireSession{Term: e.Term}})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 type expiry struct {
 	Session int64
 	Owner   uint64
+	Request uint64 // the session's last one that the leader has seen
 	Term    uint64
 }
 
@@ -25,7 +26,9 @@ const (
 // timeout. Pure: time and sessions are passed in.
 //
 // Invariant: a session is expired in a term only if no report of it came for its whole timeout, counted from begin, from its creation, from the last
-// change of its owner, and from the last tick that was late, whichever was last.
+// change of its owner, from the last tick that was late, and from when its last numbered write was appended, whichever was last. Writes count
+// because a lock holder counts its lease from the sending of one: an expiry names the last write that the leader has seen, and the state machine refuses it after
+// another one, so no order of the two in the log ends a session within its timeout of a write that was answered with OK.
 type leases struct {
 	term   uint64 // 0: not leading
 	ticked time.Time
@@ -81,7 +84,7 @@ func (l *leases) tick(now time.Time, interval time.Duration, sessions func(func(
 		case now.Sub(t.heard) <= time.Duration(s.Timeout)*time.Millisecond:
 		case t.proposed.IsZero() || now.Sub(t.proposed) > expireAgain:
 			t.proposed = now
-			out = append(out, expiry{s.ID, s.Owner, l.term})
+			out = append(out, expiry{s.ID, s.Owner, s.Request, l.term})
 		}
 		return true
 	})

@@ -60,6 +60,17 @@ func TestSilentSessionExpires(t *testing.T) {
 	}
 }
 
+// A lock holder counts its lease from the sending of a write, so a session does not expire within its timeout of one, whatever became of the reports.
+func TestWritesKeepASessionAlive(t *testing.T) {
+	l := newLab(t, 3)
+	l.startAll()
+	c := l.connect(l.member(l.followers()[0]), 1, time.Second)
+	c.must(create("/x", "", tree.Ephemeral))
+	for began := time.Now(); time.Since(began) < 4*time.Second; wait(100 * time.Millisecond) {
+		c.must(&tree.SetData{Path: "/x", Version: -1}) // no touches
+	}
+}
+
 // The leader is cut off for longer than the session timeout and comes back: no session of a living client expires (spec/ha.md 7, 16b), neither by
 // the new leader nor by the old one.
 func TestLeaderCutOffAndBack(t *testing.T) {

@@ -122,7 +122,7 @@ func (m *Member) begin() error {
 			return err
 		}
 	case phaseJoining:
-		if err := m.run(); err != nil {
+		if err := m.runJoining(); err != nil {
 			return err
 		}
 		later = m.join

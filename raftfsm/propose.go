@@ -186,8 +186,12 @@ func (m *Member) append(command []byte) error {
 	if !ok {
 		return errNotLeader
 	}
-	if err := tree.StampTime(command, m.clock.Now().UnixMilli()); err != nil {
+	now := m.clock.Now()
+	if err := tree.StampTime(command, now.UnixMilli()); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	if session, owner, ok := tree.SessionOf(command); ok { // before it can be applied, see leases
+		m.beat.heard(now, []touch{{Session: session, Owner: owner}})
 	}
 	return r.Apply(command, enqueueTimeout).Error()
 }

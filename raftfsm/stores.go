@@ -107,6 +107,12 @@ func openStores(f *folder, s storage, log hclog.Logger) (_ *stores, err error) {
 	if out.wal, err = out.openLog(filepath.Join(f.path, logFolder), s, log); err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
+	// The log and the snapshots hold the sessions' passwords, and their files are made for all to read.
+	for _, name := range []string{logFolder, snapshotBase} {
+		if err := private(filepath.Join(f.path, name)); err != nil {
+			return nil, err
+		}
+	}
 	snapshots, err := raft.NewFileSnapshotStoreWithLogger(f.path, keepSnapshots, log.Named("snapshots"))
 	if err != nil {
 		return nil, fmt.Errorf("open the snapshots: %w", err)
@@ -122,6 +128,14 @@ func openStores(f *folder, s storage, log hclog.Logger) (_ *stores, err error) {
 	out.stable = &guardedStable{stable, out.fault}
 	out.snapshots = &guardedSnapshots{snapshots, out.fault}
 	return out, out.verify(f)
+}
+
+// private makes a folder, if it is not there, that only the owner may enter.
+func private(path string) error {
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return os.Chmod(path, 0o700)
 }
 
 // openBolt turns a panic of bolt on a damaged file into an error.

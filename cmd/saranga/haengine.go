@@ -46,6 +46,7 @@ func (p *pairNode) load() error {
 	p.leaveCluster()
 	p.leaving.Store(false)
 	p.held.Store(false)
+	p.applicant() // of an earlier life
 	r, replicates := p.policy.(ha.ReplicationPolicy)
 	if replicates {
 		if err := p.locks.Primary().TryLock(); err != nil {

@@ -50,6 +50,9 @@ func (p *pairNode) applicant() *registration {
 
 func (p *pairNode) refuseRegistration(problem ha.Problem) {
 	r := p.applicant()
+	if r == nil {
+		return // it asked a node that has stopped since
+	}
 	p.log.Info("a backup was refused", "remote", r.peer.RemoteAddr(), "reason", problem.String())
 	r.peer.Send(core.ChannelCluster, &core.BackupRegistrationFailed{Problem: int32(problem)})
 }
@@ -102,6 +105,10 @@ func (p *pairNode) startSync(allowsFailback bool) {
 	p.registered = r
 	life := p.scope()
 	p.replicaLife.Store(life)
+	if r == nil { // it asked a node that has stopped since
+		life.post(ha.ReplicaLost{Orderly: true})
+		return
+	}
 	if _, err := p.channel.Register(r.peer, allowsFailback); err != nil {
 		p.log.Warn("a backup was refused", "remote", r.peer.RemoteAddr(), "error", err)
 		r.peer.Send(core.ChannelCluster, &core.BackupRegistrationFailed{Problem: primary.Problem(err)})

@@ -114,7 +114,7 @@ func (a *application) single(op Op) OpOutcome {
 
 // multi does all operations or none.
 func (a *application) multi(op *Multi) Outcome {
-	out := make([]OpOutcome, len(op.Ops))
+	var out []OpOutcome
 	fail := func(i int, code Code) Outcome {
 		for j := range out {
 			out[j] = OpOutcome{Kind: op.Ops[j].Kind()}
@@ -127,11 +127,12 @@ func (a *application) multi(op *Multi) Outcome {
 		return Outcome{Ops: out}
 	}
 	if uint64(len(op.Ops)) > a.limits.Multi {
-		return fail(0, BadArguments)
+		return Outcome{Code: BadArguments} // without outcomes: the session remembers this
 	}
 	// The state before is kept as a Snapshot would keep it, and put back on failure.
 	before := a.View
 	a.generation++
+	out = make([]OpOutcome, len(op.Ops))
 	for i, one := range op.Ops {
 		if out[i] = a.single(one); out[i].Code != OK {
 			a.View = before
@@ -418,7 +419,7 @@ func (a *application) expireSession(op *ExpireSession) Code {
 	switch {
 	case code != OK:
 		return code
-	case op.Term != a.term:
+	case op.Term != a.term, a.command.Request != s.request:
 		return BadVersion
 	}
 	a.end(s)

@@ -123,7 +123,8 @@ type Attach struct {
 type CloseSession struct{}
 
 // ExpireSession is CloseSession by the leader, administrators only. It has no effect unless Command.Owner is the session's owner stamp (else
-// SESSIONMOVED) and Term is the term of the log entry (else BADVERSION): the expiry of a leader that was deposed meanwhile kills nobody.
+// SESSIONMOVED), Term is the term of the log entry, and Command.Request is the session's highest request number (else BADVERSION): the expiry of a leader
+// that was deposed meanwhile kills nobody, nor does one that was decided before a write of the session that stands before it in the log.
 type ExpireSession struct{ Term uint64 }
 
 // SetLimits replaces the limits; administrators only. BADARGUMENTS if one is 0 or beyond what the decoders allow.

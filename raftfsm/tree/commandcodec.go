@@ -109,6 +109,12 @@ func StampTime(command []byte, ms int64) error {
 	return nil
 }
 
+// SessionOf is the session that an encoded command is made in and its owner stamp; false if there is none.
+func SessionOf(command []byte) (session int64, owner uint64, ok bool) {
+	c, ok := header(command)
+	return c.Session, c.Owner, ok && c.Session != 0
+}
+
 // header reads the numbers at the start of a command, false if they are not all there.
 func header(b []byte) (c Command, ok bool) {
 	if len(b) < headerLength {

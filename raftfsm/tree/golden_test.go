@@ -179,7 +179,8 @@ func TestCapture(t *testing.T) {
 			c.Op = op
 		case u.what == "expire":
 			owner(u.conn)
-			c.Caller, c.Op = Caller{Admin: true}, &ExpireSession{Term: 3}
+			one, _ := s.Session(c.Session)
+			c.Request, c.Caller, c.Op = one.Request, Caller{Admin: true}, &ExpireSession{Term: 3}
 		case u.what == "sweep":
 			if got := s.EmptyContainers(10); !slices.Equal(got, []string{ClientRoot + u.path}) {
 				t.Errorf("zxid %d: EmptyContainers = %v", zxid, got)

@@ -11,7 +11,7 @@ type Limits struct {
 	Path       uint64 // bytes of an absolute path; BADARGUMENTS
 	Depth      uint64 // names in an absolute path; BADARGUMENTS
 	ACL        uint64 // entries of one access control list; INVALIDACL
-	Multi      uint64 // operations of one multi; BADARGUMENTS for each
+	Multi      uint64 // operations of one multi; BADARGUMENTS for the whole
 	Sessions   uint64 // sessions in all; QUOTAEXCEEDED
 	Ephemerals uint64 // nodes of one session; QUOTAEXCEEDED
 }

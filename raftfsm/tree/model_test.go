@@ -125,7 +125,7 @@ func (m *model) apply(zxid int64, term uint64, c *Command) (o Outcome, events []
 		end()
 		return Outcome{}, events, false
 	case *ExpireSession:
-		if op.Term != term {
+		if op.Term != term || c.Request != s.request {
 			return Outcome{Code: BadVersion}, nil, false
 		}
 		end()
@@ -302,6 +302,7 @@ var drawCommand = rapid.Custom(func(t *rapid.T) Command {
 		c.Op = &CloseSession{}
 	case 5:
 		c.Caller.Admin, c.Op = true, &ExpireSession{uint64(rapid.IntRange(1, 2).Draw(t, "term"))}
+		c.Request = uint64(rapid.SampledFrom([]int{0, 0, int(c.Request)}).Draw(t, "last request"))
 	case 6, 7, 8, 9, 10:
 		c.Op = &Multi{rapid.SliceOfN(drawSingle, 1, 5).Draw(t, "ops")}
 	default:

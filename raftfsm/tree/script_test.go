@@ -216,6 +216,8 @@ func (s *service) do(name, line string) string {
 		}
 		leader := *c
 		leader.caller = Caller{Admin: true}
+		seen, _ := s.state.Session(int64(c.session))
+		leader.request = uint64(a.number("request", int64(seen.Request))) - 1 // apply adds 1
 		return s.apply(&leader, &ExpireSession{uint64(a.number("term", 1))})
 	case "auth":
 		id := ID{path, a.word(2)}

@@ -35,22 +35,26 @@ var typeModes = map[WatchType]WatchMode{
 //
 // Invariant: paths and sessions hold the same triples; no empty inner map or mode 0 is kept.
 type Watches struct {
-	limit     int // of one session
+	limit     int // paths of one session
 	paths     map[string]map[int64]WatchMode
 	sessions  map[int64]map[string]WatchMode
-	recursive int // paths × sessions with WatchRecursive
-	total     int // paths × sessions
+	bytes     map[int64]int // of the paths of a session
+	recursive int           // paths × sessions with WatchRecursive
+	total     int           // paths × sessions
 }
 
-// NewWatches makes an empty registry that holds watches on at most limit paths for one session.
+// pathBytes is the mean length of the paths that a session may watch at its limit.
+const pathBytes = 256
+
+// NewWatches makes an empty registry that holds watches on at most limit paths for one session, with 256 bytes of path for each.
 func NewWatches(limit int) *Watches {
-	return &Watches{limit: limit, paths: map[string]map[int64]WatchMode{}, sessions: map[int64]map[string]WatchMode{}}
+	return &Watches{limit: limit, paths: map[string]map[int64]WatchMode{}, sessions: map[int64]map[string]WatchMode{}, bytes: map[int64]int{}}
 }
 
 // Add sets watches. A repeated one stays one. QUOTAEXCEEDED if the session watches too many paths.
 func (w *Watches) Add(session int64, path string, mode WatchMode) Code {
 	had := w.sessions[session][path]
-	if had == 0 && len(w.sessions[session]) >= w.limit {
+	if had == 0 && (len(w.sessions[session]) >= w.limit || w.bytes[session]+len(path) > w.limit*pathBytes) {
 		return QuotaExceeded
 	}
 	w.set(session, path, had, had|mode)
@@ -212,6 +216,9 @@ func (w *Watches) set(session int64, path string, had, mode WatchMode) {
 	if mode == 0 {
 		if had != 0 {
 			w.total--
+			if w.bytes[session] -= len(path); w.bytes[session] == 0 {
+				delete(w.bytes, session)
+			}
 		}
 		drop(w.paths, path, session)
 		drop(w.sessions, session, path)
@@ -219,6 +226,7 @@ func (w *Watches) set(session int64, path string, had, mode WatchMode) {
 	}
 	if had == 0 {
 		w.total++
+		w.bytes[session] += len(path)
 	}
 	put(w.paths, path, session, mode)
 	put(w.sessions, session, path, mode)

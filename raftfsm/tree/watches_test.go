@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -79,6 +80,52 @@ func TestRestoreWatchesBounded(t *testing.T) {
 	told := 0
 	if code := w.Restore(&s.View, c, 1, r, func(int64, Event) { told++ }); code != QuotaExceeded || told != 0 || w.Len() != 2 {
 		t.Errorf("%v, %d events, %d watches", code, told, w.Len())
+	}
+}
+
+// TestWatchesBytesBounded has a client that watches paths longer than those of any node.
+func TestWatchesBytesBounded(t *testing.T) {
+	w := NewWatches(4)
+	long := "/" + strings.Repeat("x", 4*256-1)
+	for path, want := range map[string]Code{long + "y": QuotaExceeded, long: OK} {
+		if code := w.Add(1, path, WatchData); code != want {
+			t.Errorf("%d bytes: %v, want %v", len(path), code, want)
+		}
+		w.RemoveSession(1)
+	}
+	if code := w.Add(1, long, WatchData); code != OK {
+		t.Errorf("after the removal: %v", code)
+	}
+	if code := w.Add(1, "/y", WatchData); code != QuotaExceeded {
+		t.Errorf("beyond: %v", code)
+	}
+	if code := w.Add(1, long, WatchChildren); code != OK {
+		t.Errorf("another watch on the same path: %v", code)
+	}
+	if code := w.Add(2, "/y", WatchData); code != OK {
+		t.Errorf("another session: %v", code)
+	}
+	w.RemoveSession(1)
+	w.RemoveSession(2)
+	if len(w.bytes) != 0 {
+		t.Errorf("left: %v", w.bytes)
+	}
+}
+
+// TestLongMultiIsNotRemembered: what a session remembers of a multi beyond the limit does not grow with it.
+func TestLongMultiIsNotRemembered(t *testing.T) {
+	s := New()
+	s.ApplyCommand(1, 1, &Command{Session: 1, Owner: 1, Op: &NewSession{Timeout: 4000}})
+	m := &Multi{}
+	for range DefaultLimits().Multi + 1 {
+		m.Ops = append(m.Ops, &Check{Path: "/", Version: -1})
+	}
+	r := s.ApplyCommand(2, 1, &Command{Session: 1, Owner: 1, Request: 1, Caller: Caller{Chroot: ClientRoot}, Op: m})
+	if r.Code != BadArguments {
+		t.Errorf("%v", r.Code)
+	}
+	if one, _ := s.sessions.get(1); len(one.outcome.Ops) != 0 {
+		t.Errorf("the session remembers %d outcomes", len(one.outcome.Ops))
 	}
 }
 

@@ -174,15 +174,40 @@ func (c *conn) frame(length [4]byte, limit int) ([]byte, error) {
 	if n < 0 || n > int64(limit) {
 		return nil, fmt.Errorf("frame of %d bytes, at most %d are taken", n, limit)
 	}
-	payload, err := io.ReadAll(io.LimitReader(c.from, n))
-	if err == nil && int64(len(payload)) < n {
-		err = io.ErrUnexpectedEOF
-	}
+	payload, err := c.payload(int(n))
 	if err != nil {
 		return nil, fmt.Errorf("frame of %d bytes: %w", n, err)
 	}
 	c.heard.Store(int64(time.Since(c.start)))
 	return payload, nil
+}
+
+// readStep is how much memory is taken at once for a frame.
+const readStep = 64 << 10
+
+// payload reads n bytes. They count in the budget while they come.
+func (c *conn) payload(n int) (b []byte, err error) {
+	defer func() { c.server.budget.give(cap(b)) }()
+	for len(b) < n {
+		from, more := len(b), min(readStep, n-len(b))
+		if cap(b)-from < more {
+			size := min(n, max(2*cap(b), from+more))
+			if !c.server.budget.take(size) {
+				return b, errMemory
+			}
+			old := b
+			b = append(make([]byte, 0, size), old...)
+			c.server.budget.give(cap(old))
+		}
+		b = b[:from+more]
+		if _, err := io.ReadFull(c.from, b[from:]); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return b, err
+		}
+	}
+	return b, nil
 }
 
 // lastHeard is when the last frame came in.

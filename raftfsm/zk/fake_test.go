@@ -79,7 +79,7 @@ func (m *fakeMember) expire(t *testing.T, session int64) {
 	t.Helper()
 	var s tree.Session
 	m.Read(func(v *tree.View) { s, _ = v.Session(session) })
-	m.leader(t, tree.Command{Session: session, Owner: s.Owner, Op: &tree.ExpireSession{Term: 1}})
+	m.leader(t, tree.Command{Request: s.Request, Session: session, Owner: s.Owner, Op: &tree.ExpireSession{Term: 1}})
 }
 
 // sweep deletes the containers that have become empty, as the leader does now and then.

@@ -47,6 +47,9 @@ func (c *conn) local(q jute.Request, f func(*tree.View) (tree.Code, body)) {
 	c.server.member.Read(func(v *tree.View) {
 		c.server.mu.Lock()
 		defer c.server.mu.Unlock()
+		if c.server.sessions[c.session] != c {
+			return // the session is another connection's or gone, and so are its watches: nobody would forget new ones
+		}
 		code, body := f(v)
 		c.reply(jute.ReplyHeader{Xid: q.Xid, Zxid: v.Zxid(), Err: jute.Code(code)}, body)
 	})

@@ -345,7 +345,8 @@ func TestSessionReads(t *testing.T) {
 
 func TestAuthentication(t *testing.T) {
 	admin, _ := tree.DigestID([]byte("root:secret"))
-	s := serve(t, func(c *Config) { c.Admins = []string{admin.ID} })
+	former, _ := tree.DigestID([]byte("root:former")) // two passwords, while one is changed
+	s := serve(t, func(c *Config) { c.Admins = []string{former.ID, admin.ID} })
 	p, a := connect(t, s), connect(t, s)
 	digest := func(text string) jute.Auth { return jute.Auth{Scheme: "digest", Auth: []byte(text)} }
 
@@ -385,6 +386,7 @@ func TestAuthentication(t *testing.T) {
 	for name, auth := range map[string]jute.Auth{
 		"wrong password of an administrator": digest("root:guess"),
 		"no colon":                           digest("root"),
+		"more than a name and a password":    digest("joe:" + strings.Repeat("x", maxCredentials)),
 		"unknown scheme":                     {Scheme: "kerberos"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -573,6 +575,18 @@ func TestLimits(t *testing.T) {
 	})
 }
 
+// A frame counts in the memory of all connections while it comes, not only when it is there.
+func TestUnfinishedFrame(t *testing.T) {
+	s := serve(t, func(c *Config) { c.Limits.Memory = 4 * readStep })
+	p := connect(t, s)
+	p.want(jute.OK, jute.OpCreate, node("/x", strings.Repeat("x", readStep)))
+	if _, err := p.net.Write(append([]byte{0, 8, 0, 0}, make([]byte, 5*readStep)...)); err != nil && !isReset(err) {
+		t.Fatal(err)
+	}
+	p.gone()
+	s.log.waitFor(t, errMemory.Error())
+}
+
 // What is not the protocol at all ends the connection, and no other.
 func TestGarbagePeers(t *testing.T) {
 	s := serve(t, nil)
@@ -619,6 +633,9 @@ func TestRestored(t *testing.T) {
 func TestMovedAway(t *testing.T) {
 	s := serve(t, nil)
 	p := connect(t, s)
+	s.mu.Lock()
+	c := s.sessions[p.session.SessionID]
+	s.mu.Unlock()
 	var passwd [16]byte
 	copy(passwd[:], p.session.Passwd)
 	b, err := (&tree.Command{Session: p.session.SessionID, Owner: 4711, Op: &tree.Attach{Password: passwd}}).Append(nil)
@@ -630,6 +647,10 @@ func TestMovedAway(t *testing.T) {
 	}
 	p.gone()
 	s.log.waitFor(t, "its session moved to another connection")
+	// A request that was at work meanwhile leaves no watches behind (serve looks at the end): the session is not here any more.
+	if err := c.serveRequest(jute.Request{Xid: 1, Op: jute.OpExists, Body: jute.Read{Path: "/late", Watch: true}}.Append(nil)); err != nil {
+		t.Error(err)
+	}
 }
 
 // FuzzConnection sends anything to the server, as it is and after a login.

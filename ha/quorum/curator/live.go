@@ -82,6 +82,8 @@ func (s *live) keep() {
 			s.each(func(l *Lock, h *holding) { l.held.CompareAndSwap(h, nil) })
 			return
 		}
+		// A server may have granted less when the session moved to it.
+		s.each(func(_ *Lock, h *holding) { h.clamp(s.lease(s.o.Now())) })
 		s.each(func(l *Lock, h *holding) { l.renew(s.ctx, h) })
 		if err := s.sweep(s.ctx); err != nil {
 			s.o.Log.Debug("nodes of earlier attempts could not be removed yet", "error", err)

@@ -200,6 +200,11 @@ func (l *Lock) Lease() quorum.Instant {
 	return 0
 }
 
+// clamp shortens a lease that a session time longer than the present one gave.
+func (h *holding) clamp(latest quorum.Instant) {
+	h.deadline.Store(min(h.deadline.Load(), int64(latest)))
+}
+
 // renew writes the node of the lock anew. A node that is gone is a lock that is lost.
 func (l *Lock) renew(ctx context.Context, h *holding) {
 	sent := l.live.o.Now()

@@ -228,6 +228,18 @@ func TestLease(t *testing.T) {
 		s.moved <- struct{}{} // a reconnection renews at once
 		wait(time.Millisecond)
 		want(8500 * time.Millisecond)
+		w.mu.Lock()
+		s.fault = func(string) (bool, bool) { return true, true }
+		s.timeout = 3 * time.Second // another server grants less: what the old time gave is too long
+		w.mu.Unlock()
+		s.moved <- struct{}{}
+		wait(time.Millisecond)
+		if got, most := l.Lease(), now().Add(3*time.Second*5/8); got > most {
+			t.Errorf("the lease is %v too long for the new session time", got.Sub(most))
+		}
+		w.mu.Lock()
+		s.fault = nil
+		w.mu.Unlock()
 		select {
 		case <-lost:
 			t.Error("the lock counts as lost")

@@ -31,8 +31,9 @@ func newLedger(t *testing.T) *ledger {
 	return &ledger{t: t, sent: map[string]bool{}, acked: map[string]bool{}, consumed: map[string]bool{}}
 }
 
-func connect(ctx context.Context, port int) (*client.Conn, *client.Session, error) {
-	conn, err := client.Dial(ctx, client.Config{Hosts: []transport.ConnectorOptions{{Host: "127.0.0.1", Port: port}}, User: "admin", Password: "admin", InitialConnectAttempts: 1, BlockOnAcknowledge: true})
+// connect makes a session. An acknowledgement is waited for if blocking is set.
+func connect(ctx context.Context, port int, blocking bool) (*client.Conn, *client.Session, error) {
+	conn, err := client.Dial(ctx, client.Config{Hosts: []transport.ConnectorOptions{{Host: "127.0.0.1", Port: port}}, User: "admin", Password: "admin", InitialConnectAttempts: 1, BlockOnAcknowledge: blocking})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,7 +51,7 @@ func (l *ledger) produce(n *node, name string) {
 	if l.stop == nil {
 		l.stop = make(chan struct{})
 	}
-	conn, s, err := connect(background(l.t), n.instance.Port)
+	conn, s, err := connect(background(l.t), n.instance.Port, false)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func (l *ledger) produce(n *node, name string) {
 func (l *ledger) send(n *node, name string, stop <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	conn, s, err := connect(ctx, n.instance.Port)
+	conn, s, err := connect(ctx, n.instance.Port, false)
 	if err != nil {
 		l.t.Error(err)
 		return
@@ -78,11 +79,13 @@ func (l *ledger) send(n *node, name string, stop <-chan struct{}) {
 		l.t.Error(err)
 		return
 	}
+	tick := time.NewTicker(4 * time.Millisecond) // or a slow start of the other broker would make too many
+	defer tick.Stop()
 	for i := 1; ; i++ {
 		select {
 		case <-stop:
 			return
-		default:
+		case <-tick.C:
 		}
 		text := fmt.Sprintf("%s-%d", name, i)
 		m := brokertest.Text(queue, text, message.Anycast)
@@ -124,7 +127,7 @@ func (l *ledger) more(n int) {
 func (l *ledger) consume(n *node, count int) {
 	l.t.Helper()
 	ctx := background(l.t)
-	conn, s, err := connect(ctx, n.instance.Port)
+	conn, s, err := connect(ctx, n.instance.Port, count > 0)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -196,6 +196,23 @@ func (n *node) says(text string) {
 	})
 }
 
+// comesBack waits for a node that gave way to be a backup that everybody knows. A real Artemis without its web console may end
+// when it gives way with a lock manager, as nothing but daemon threads is left of it then (ha §6, 14): it is started again.
+func (n *node) comesBack() {
+	n.t.Helper()
+	until(n.t, "the "+n.name+" to come back as a backup", func() bool {
+		select {
+		case <-n.exited:
+			if n.broker.Name() != "artemis" {
+				n.t.Fatalf("the %s has ended", n.name)
+			}
+			n.start()
+		default:
+		}
+		return n.said(announced)
+	})
+}
+
 // forget has what was said so far not count any more.
 func (n *node) forget() {
 	if i, err := os.Stat(n.log); err == nil {

@@ -75,7 +75,7 @@ func takeOver(t *testing.T, p pair, end func(*node), sequence int64) {
 	p.primary.start()
 	p.primary.serves()
 	l.halt()
-	p.backup.says(announced)
+	p.backup.comesBack()
 	l.produce(p.primary, "c")
 	l.more(200)
 	l.halt()

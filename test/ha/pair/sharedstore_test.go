@@ -5,7 +5,18 @@ import "testing"
 // TestSharedStore: the backup takes over when the primary is killed, gives way when it comes back, and does not take over when it is
 // stopped in good order.
 func TestSharedStore(t *testing.T) {
-	p := newPair(t, "saranga", "saranga", "", "", "--shared-store", "--data", t.TempDir()+"/shared")
+	for _, who := range []struct{ name, primary, backup string }{
+		{"SarangaArtemis", "saranga", "artemis"},
+		{"ArtemisSaranga", "artemis", "saranga"},
+		{"SarangaSaranga", "saranga", "saranga"},
+	} {
+		t.Run(who.name, func(t *testing.T) {
+			share(t, newPair(t, who.primary, who.backup, "", "", "--shared-store", "--data", t.TempDir()+"/shared"))
+		})
+	}
+}
+
+func share(t *testing.T, p pair) {
 	l := newLedger(t)
 	p.primary.start()
 	p.primary.serves()

@@ -106,7 +106,7 @@ func (c *conn) Close(reason error) { c.tc.Close(reason) }
 // Send implements Peer.
 func (c *conn) Send(channel int64, p core.Packet) {
 	c.send(channel, p)
-	c.out.Flush()
+	c.Flush() // and not the output's: what is marked dirty nobody else flushes
 }
 
 // SendFrames implements Peer.
