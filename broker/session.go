@@ -50,6 +50,13 @@ func (c *Connection) Await() {
 	c.b.mu.Unlock()
 }
 
+// Outlive undoes Await: Stop leaves the connection alone.
+func (c *Connection) Outlive() {
+	c.b.mu.Lock()
+	defer c.b.mu.Unlock()
+	delete(c.b.awaited, c)
+}
+
 // Connections returns all connections.
 func (b *Broker) Connections() []*Connection {
 	b.mu.RLock()

@@ -111,7 +111,6 @@ type Store interface {
 
 	Bindings
 	Bodies
-	Replicated
 }
 
 // Bindings is the part of a store that keeps what exists: addresses, queues, settings. Every call returns when the change
@@ -214,45 +213,6 @@ func FinishBody(w BodyWriter) (message.Body, error) {
 		return nil, err
 	}
 	return body, nil
-}
-
-// Replicated is the seam for a replica.
-type Replicated interface {
-	// Attach lets tap see every operation from now on; waiters then need Confirm too. One tap at a time.
-	Attach(Tap)
-	// Confirm tells that the replica has everything up to the mark.
-	Confirm(Mark)
-	// ReplicaLost detaches the tap but keeps waiters that it did not confirm held, until Release lets them go or the
-	// store is closed.
-	ReplicaLost()
-	Release()
-	// Barrier stops all appends, begins new files, calls f and goes on: the start of a synchronisation.
-	Barrier(f func() error) error
-}
-
-// A Tap sees operations in stream order, under the lock that orders it: it must only copy or queue them. Operations on
-// bindings and large bodies pass by it in the same order.
-type Tap interface {
-	Appended(Mark, []Op)
-	Binding(Mark, BindingOp)
-	Body(Mark, BodyOp)
-}
-
-// BindingOp is a change of the bindings as a record: Type and Payload as in journal §4, or a delete.
-type BindingOp struct {
-	Kind    byte // journal record kind
-	ID, Tx  int64
-	Type    byte
-	Payload []byte // borrowed
-}
-
-// BodyOp is a step in the life of a large body.
-type BodyOp struct {
-	ID      int64
-	Durable bool
-	Data    []byte // borrowed; nil at begin and end
-	End     bool
-	Delete  bool
 }
 
 // Recovery takes what a store holds at start, in this order: configs, addresses, queues, pauses; then, after

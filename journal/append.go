@@ -26,7 +26,6 @@ type Appender struct {
 	ops   []op
 	added int64 // id of the last Add
 	start int   // where the operation begins in the buffer
-	steps Mark
 }
 
 // op is a record of the operation, to be accounted for when it is committed.
@@ -39,7 +38,7 @@ type op struct {
 // Begin starts an operation. It fails when the journal has failed or is closed.
 func (j *Journal) Begin(m Mode) (*Appender, error) {
 	j.mu.Lock()
-	for j.busy || j.quiet && j.err == nil || m == Wait && (j.barriers > 0 || len(j.cur.b) >= j.o.Buffer) && j.err == nil {
+	for j.busy || j.quiet && j.err == nil || m == Wait && !j.closing && (j.barriers > 0 || j.full()) && j.err == nil {
 		j.wait.Wait()
 	}
 	if j.err != nil || j.closing && m == Wait {
@@ -51,9 +50,12 @@ func (j *Journal) Begin(m Mode) (*Appender, error) {
 		return nil, err
 	}
 	a := &j.app
-	a.j, a.err, a.ops, a.start, a.steps = j, nil, a.ops[:0], len(j.cur.b), 0
+	a.j, a.err, a.ops, a.start = j, nil, a.ops[:0], len(j.cur.b)
 	return a, nil
 }
+
+// full tells that an append that may wait has to. Called with mu held.
+func (j *Journal) full() bool { return len(j.cur.b) >= j.o.Buffer || j.tap != nil && j.tap.Full() }
 
 // Add appends an ADD of a payload of n bytes.
 func (a *Appender) Add(id int64, userType byte, n int) []byte {
@@ -111,18 +113,6 @@ func (a *Appender) Event(id int64, userType byte, n int) []byte {
 
 // Err is the error Commit will return.
 func (a *Appender) Err() error { return a.err }
-
-// Step makes the stream one longer without a record: something else that takes part in its order.
-func (a *Appender) Step() { a.steps++ }
-
-// End is the mark that Commit will return.
-func (a *Appender) End() Mark {
-	m := a.j.mark + a.steps
-	for i := range a.ops {
-		m += Mark(a.ops[i].Size())
-	}
-	return m
-}
 
 // IsLive tells whether id is live, this operation included.
 func (a *Appender) IsLive(id int64) bool { return a.live(id) }
@@ -203,7 +193,13 @@ func (a *Appender) undo() {
 // Commit ends the operation: its records count now, in the order of the stream. With a waiter they are written soon and
 // the waiter is told when they are, and, if sync is set, synced. Without one they ride along with others, within 10 ms.
 // On an error nothing of the operation was appended.
-func (a *Appender) Commit(w Waiter, sync bool) (Mark, error) {
+func (a *Appender) Commit(w Waiter, sync bool) (Mark, error) { return a.commit(w, sync, false) }
+
+// CommitLazy is Commit with a waiter for whom nothing is hurried: he is told when the records are synced, with the next that
+// are written.
+func (a *Appender) CommitLazy(w Waiter) (Mark, error) { return a.commit(w, true, true) }
+
+func (a *Appender) commit(w Waiter, sync, lazy bool) (Mark, error) {
 	j := a.j
 	if a.err != nil {
 		err := a.err
@@ -213,17 +209,19 @@ func (a *Appender) Commit(w Waiter, sync bool) (Mark, error) {
 	for i := range a.ops {
 		a.account(&a.ops[i])
 	}
-	j.mark += a.steps
 	c := j.cur
 	if w != nil {
-		c.waiters = append(c.waiters, waiter{w, j.mark})
-		c.asked = true
+		if lazy && len(a.ops) == 0 {
+			j.mark++ // so that there is something to be written
+		}
+		c.waiters = append(c.waiters, waiter{w, j.recorded})
+		c.asked = c.asked || !lazy
 		c.sync = c.sync || sync
 	}
 	if j.sleeping && (c.asked || j.dormant || len(c.b) >= j.o.Buffer) {
 		j.wakeFlusher()
 	}
-	m := j.mark
+	m := j.recorded
 	j.mu.Unlock()
 	return m, nil
 }
@@ -231,6 +229,7 @@ func (a *Appender) Commit(w Waiter, sync bool) (Mark, error) {
 func (a *Appender) account(o *op) {
 	j, size := a.j, o.Size()
 	j.mark += Mark(size)
+	j.recorded = j.mark
 	switch o.Kind {
 	case Add:
 		o.f.adds++
@@ -268,22 +267,6 @@ func (j *Journal) countReplaceable(f *file, userType byte, payload []byte) {
 			f.replaceable++
 		}
 	}
-}
-
-// CommitLazy is Commit with a waiter for whom nothing is hurried: he is told when the records are synced, with the next that
-// are written.
-func (a *Appender) CommitLazy(w Waiter) (Mark, error) {
-	c := a.j.cur
-	if a.err == nil {
-		end := a.End()
-		if end == a.j.mark {
-			a.Step() // so that there is something to be written
-			end++
-		}
-		c.waiters = append(c.waiters, waiter{w, end})
-		c.sync = true
-	}
-	return a.Commit(nil, false)
 }
 
 // roll makes the file that was opened ahead the current one. It waits for it, with mu released and busy set, if it is not

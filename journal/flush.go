@@ -16,6 +16,7 @@ type buffer struct {
 	end     Mark
 	asked   bool // write soon: somebody waits
 	sync    bool // and wants it synced
+	tap     Tap  // when it was taken
 }
 
 // segment is the part of a buffer that goes to one file. The last segment's end is set when the buffer is taken.
@@ -81,6 +82,9 @@ func (j *Journal) flusher() {
 		}
 		j.flushing.start()
 		j.writing.Store(time.Now().UnixNano())
+		if b.tap != nil {
+			b.tap.Flush()
+		}
 		hard, err := j.write(b)
 		j.writing.Store(0)
 		if err != nil {
@@ -153,7 +157,7 @@ func (j *Journal) take(timer *time.Timer) *buffer {
 		return nil
 	}
 	b := j.cur
-	b.end = j.mark
+	b.end, b.tap = j.mark, j.tap
 	b.segs[len(b.segs)-1].to = len(b.b)
 	j.pos = roundUp(j.pos, j.o.BlockSize)
 	j.cur, j.spare = j.spare, nil

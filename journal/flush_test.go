@@ -133,9 +133,14 @@ func TestWaitersInStreamOrder(t *testing.T) {
 
 // fakeTap is the replica's end.
 type fakeTap struct {
-	mu  sync.Mutex
-	ops []string
+	mu      sync.Mutex
+	ops     []string
+	full    atomic.Bool
+	flushed atomic.Int32
 }
+
+func (f *fakeTap) Full() bool { return f.full.Load() }
+func (f *fakeTap) Flush()     { f.flushed.Add(1) }
 
 func (f *fakeTap) Appended(m Mark, r *Record) {
 	f.mu.Lock()
@@ -153,6 +158,7 @@ func TestGate(t *testing.T) {
 
 	tap := &fakeTap{}
 	j.Attach(tap)
+	j.Gate()
 	m2, m3 := post(t, j, r, 2), post(t, j, r, 3)
 	if err := j.Flush(); err != nil { // locally durable …
 		t.Fatal(err)
@@ -186,6 +192,104 @@ func TestGate(t *testing.T) {
 	if j.Synced() != m4 {
 		t.Errorf("synced %d, want %d", j.Synced(), m4)
 	}
+}
+
+// Until the gate is closed a tap only looks on; losing it then holds nobody.
+func TestAttachedBeforeGate(t *testing.T) {
+	j, _, _ := faultyJournal(t, nil)
+	defer j.Close()
+	r, tap := &recorder{}, &fakeTap{}
+	j.Start(Hooks{})
+	j.Attach(tap)
+	post(t, j, r, 1)
+	until(t, "told without a confirmation", func() bool { return len(r.all()) == 1 })
+	if tap.flushed.Load() == 0 {
+		t.Error("the tap was not told that the record goes to the disk")
+	}
+	j.Detach()
+	post(t, j, r, 2)
+	until(t, "told after the tap was lost", func() bool { return len(r.all()) == 2 })
+	if len(tap.ops) != 1 {
+		t.Errorf("the tap saw %v", tap.ops)
+	}
+}
+
+// A full tap holds up appends, but not those of waiters; it can resume or be lost.
+func TestFullTap(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		j, _, _ := faultyJournal(t, nil)
+		r, tap := &recorder{}, &fakeTap{}
+		j.Start(Hooks{})
+		j.Attach(tap)
+		tap.full.Store(true)
+		var appended atomic.Bool
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			do(t, j, func(a *Appender) { addText(a, 1, "waits") })
+			appended.Store(true)
+		}()
+		for id := int64(2); id < 50; id++ {
+			a, err := j.Begin(Reserve)
+			if err != nil {
+				t.Fatal(err)
+			}
+			addText(a, id, "does not")
+			if _, err := a.Commit(named{r, fmt.Sprint(id)}, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		until(t, "those of waiters are told", func() bool { return len(r.all()) == 48 })
+		if appended.Load() {
+			t.Error("an append did not wait for the tap")
+		}
+		if lost {
+			j.Detach()
+		} else {
+			tap.full.Store(false)
+			j.Resume()
+		}
+		<-done
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What is no record, and so is never confirmed, holds nobody back.
+func TestConfirmBesideStep(t *testing.T) {
+	j, _, _ := faultyJournal(t, nil)
+	defer j.Close()
+	r, tap := &recorder{}, &fakeTap{}
+	j.Start(Hooks{})
+	j.Attach(tap)
+	j.Gate()
+	m := post(t, j, r, 1)
+	empty := func(lazy bool, id int64) {
+		a, err := j.Begin(Wait)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lazy {
+			_, err = a.CommitLazy(named{r, fmt.Sprint(id)})
+		} else {
+			_, err = a.Commit(named{r, fmt.Sprint(id)}, true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty(true, 2)
+	empty(true, 3)
+	empty(false, 4)
+	if err := j.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.all(); len(got) != 0 {
+		t.Errorf("told %v before the confirmation", got)
+	}
+	j.Confirm(m)
+	until(t, "all told", func() bool { return slices.Equal(r.all(), []string{"1", "2", "3", "4"}) })
 }
 
 // With the flusher stuck, appends wait when the buffers are full, but not those of waiters: everything goes on when the disk

@@ -46,8 +46,10 @@ type Journal struct {
 	cur   *buffer // being filled
 	spare *buffer // nil while the flusher writes it
 	mark  Mark    // end of the stream
-	pos   int     // where the next record goes in current
-	app   Appender
+	// recorded is mark without what is no record and therefore never confirmed by a replica.
+	recorded Mark
+	pos      int // where the next record goes in current
+	app      Appender
 
 	current   *file
 	data      []*file // closed files, by id

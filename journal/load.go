@@ -56,6 +56,18 @@ func Read(o Options, v Visitor) (*Loaded, error) {
 
 // Open loads a journal and makes it ready for appends. The folder must exist; an empty one is a new journal.
 func Open(o Options, v Visitor) (*Journal, *Loaded, error) {
+	j, l, err := openFrom(o, v, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := j.rollbackOpen(l.RolledBack); err != nil {
+		return nil, nil, errors.Join(err, j.Close())
+	}
+	return j, l, nil
+}
+
+// openFrom is Open, except that new files get ids from firstID on and that transactions which are open stay so.
+func openFrom(o Options, v Visitor, firstID int64) (*Journal, *Loaded, error) {
 	if err := o.complete(); err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +91,7 @@ func Open(o Options, v Visitor) (*Journal, *Loaded, error) {
 	if err := l.unfinished(); err != nil {
 		return nil, nil, err
 	}
-	j.nextID = max(maxID, p.maxID) + 1
+	j.nextID = max(maxID+1, p.maxID+1, firstID)
 	if err := j.arrange(l); err != nil {
 		return nil, nil, err
 	}
@@ -89,9 +101,6 @@ func Open(o Options, v Visitor) (*Journal, *Loaded, error) {
 	go j.flusher()
 	go j.keeper()
 	j.callHands()
-	if err := j.rollbackOpen(l.result.RolledBack); err != nil {
-		return nil, nil, errors.Join(err, j.Close())
-	}
 	return j, &l.result, nil
 }
 

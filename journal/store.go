@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -104,9 +103,8 @@ type Store struct {
 	ids      *bindings.IDs
 	bodies   *large.Folder
 
-	// tap is written and read under the messages journal's append lock; tapped mirrors it for those who only want to know.
-	tap    broker.Tap
-	tapped atomic.Bool
+	over  chan struct{} // closed when nobody who still waits will be told: Abandon, Close
+	ended sync.Once
 
 	configMu sync.Mutex
 	configs  map[configKey][]int64 // records of the stored settings
@@ -129,7 +127,7 @@ func NewStore(o StoreOptions) *Store {
 	if o.Log == nil {
 		o.Log = hclog.NewNullLogger()
 	}
-	return &Store{o: o, log: o.Log, ids: bindings.NewIDs(), configs: map[configKey][]int64{}, failed: make(chan struct{})}
+	return &Store{o: o, log: o.Log, ids: bindings.NewIDs(), configs: map[configKey][]int64{}, failed: make(chan struct{}), over: make(chan struct{})}
 }
 
 // NextID returns a new id. See broker.Store.
@@ -158,9 +156,6 @@ func (s *Store) Append(ops []broker.Op, w broker.Waiter, mode broker.AppendMode)
 	for i := range ops {
 		s.append(a, &ops[i])
 		sync = sync || ops[i].Kind == broker.OpHeuristic
-	}
-	if s.tap != nil && a.Err() == nil {
-		s.tap.Appended(broker.Mark(a.End()), ops)
 	}
 	mark, err := a.Commit(w, sync)
 	return broker.Mark(mark), err
@@ -313,6 +308,7 @@ func (s *Store) Close() error {
 	if s.bodies != nil {
 		s.bodies.Close()
 	}
+	s.Abandon()
 	return err
 }
 

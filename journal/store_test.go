@@ -270,32 +270,42 @@ func TestStoreBodies(t *testing.T) {
 type storeTap struct {
 	mu   sync.Mutex
 	seen []string
-	last broker.Mark
+	last [2]Mark
 }
 
-func (f *storeTap) add(m broker.Mark, s string) {
+func (f *storeTap) add(s string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if m <= f.last {
-		s += " OUT OF ORDER"
-	}
-	f.last = m
 	f.seen = append(f.seen, s)
 }
 
-func (f *storeTap) Appended(m broker.Mark, ops []broker.Op) {
-	for _, op := range ops {
-		f.mu.Lock()
-		f.last = min(f.last, m-1) // one mark for the operation
-		f.mu.Unlock()
-		f.add(m, fmt.Sprint("op ", op.Kind))
+func (f *storeTap) Appended(id JournalID, m Mark, r *Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen = append(f.seen, fmt.Sprint(id, " ", r.Kind, " ", r.UserType))
+	if m <= f.last[id] {
+		f.seen = append(f.seen, "out of order")
 	}
+	f.last[id] = m
 }
-func (f *storeTap) Binding(m broker.Mark, op broker.BindingOp) {
-	f.add(m, fmt.Sprint("binding ", op.Kind, " ", op.Type))
+func (f *storeTap) Full() bool                     { return false }
+func (f *storeTap) Flush()                         {}
+func (f *storeTap) BodyBegun(id int64)             { f.add(fmt.Sprint("begun ", id)) }
+func (f *storeTap) BodyWritten(id int64, p []byte) { f.add(fmt.Sprintf("written %d %q", id, p)) }
+func (f *storeTap) BodyEnded(id int64)             { f.add(fmt.Sprint("ended ", id)) }
+func (f *storeTap) BodyDeleted(id int64)           { f.add(fmt.Sprint("deleted ", id)) }
+func (f *storeTap) BodyLost(id int64, err error)   { f.add(fmt.Sprint("lost ", id, " ", err)) }
+
+func (f *storeTap) all() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.seen)
 }
-func (f *storeTap) Body(m broker.Mark, op broker.BodyOp) {
-	f.add(m, fmt.Sprint("body ", op.ID, " ", len(op.Data), " ", op.End, " ", op.Delete))
+
+func (f *storeTap) marks() [2]Mark {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
 }
 
 func TestStoreTap(t *testing.T) {
@@ -305,9 +315,16 @@ func TestStoreTap(t *testing.T) {
 	}
 	defer s.Close()
 	tap := &storeTap{}
-	if err := s.Barrier(func() error { s.Attach(tap); return nil }); err != nil {
+	sn, err := s.Attach(tap, func(*Snapshot) { tap.add("begin") })
+	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.Attach(&storeTap{}, func(*Snapshot) {}); !errors.Is(err, ErrAttached) {
+		t.Errorf("a second tap: %v", err)
+	}
+	s.Gate(func() bool { tap.add("no gate"); return false })
+	s.Gate(func() bool { tap.add("gate"); return true })
+	sn.Close()
 	m := newMessage(t, &message.Pool{}, "x")
 	var told atomic.Int32
 	w := countWaiter{&told}
@@ -322,6 +339,7 @@ func TestStoreTap(t *testing.T) {
 		}
 		bindingDone.Store(true)
 	})
+	until(t, "the tap saw the queue", func() bool { return slices.Contains(tap.all(), "bindings 18 0") })
 	b, err := s.CreateBody(5, true)
 	if err != nil {
 		t.Fatal(err)
@@ -334,46 +352,150 @@ func TestStoreTap(t *testing.T) {
 		t.Fatal(err)
 	}
 	body.Release()
-	until(t, "the tap saw everything", func() bool { tap.mu.Lock(); defer tap.mu.Unlock(); return len(tap.seen) == 7 })
-	if err := s.messages.Flush(); err != nil {
-		t.Fatal(err)
+	want := []string{"begin", "no gate", "gate", "messages 11 45", "messages 12 32", "bindings 13 21", "bindings 18 0", "begun 5", "written 5 \"abc\"", "ended 5"}
+	if got := tap.all(); !slices.Equal(got, want) {
+		t.Errorf("the tap saw\n%q, want\n%q", got, want)
 	}
+	flush := func() {
+		t.Helper()
+		if err := errors.Join(s.messages.Flush(), s.bindings.Flush()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flush()
 	if told.Load() != 0 || bindingDone.Load() {
 		t.Error("answered without the replica's confirmation")
 	}
 	s.Release() // refused
-	if told.Load() != 0 {
+	if told.Load() != 0 || bindingDone.Load() {
 		t.Error("released while the tap is attached")
 	}
-	tap.mu.Lock()
-	last := tap.last
-	var want []string
-	for _, w := range []string{"op 1", "op 2", "binding 13 21", "binding 18 0", "body 5 0 false false", "body 5 3 false false", "body 5 0 true false"} {
-		if !slices.Contains(tap.seen, w) {
-			t.Errorf("the tap did not see %s: %v", w, tap.seen)
-		}
-		want = append(want, w)
-	}
-	if len(tap.seen) != len(want) {
-		t.Errorf("the tap saw %v", tap.seen)
-	}
-	tap.mu.Unlock()
-	s.Confirm(last)
+	s.Confirm(MessagesJournal, tap.marks()[MessagesJournal])
 	until(t, "the waiter is told", func() bool { return told.Load() == 1 })
+	if bindingDone.Load() {
+		t.Error("a confirmation of messages answered for the bindings")
+	}
+	s.Confirm(BindingsJournal, tap.marks()[BindingsJournal])
 	stored.Wait()
 	// The replica is lost: held until the policy says release.
+	stored.Go(func() {
+		if err := s.DeleteQueue(77); err != nil {
+			t.Error(err)
+		}
+		bindingDone.Store(true)
+	})
+	bindingDone.Store(false)
 	if _, err := s.Append([]broker.Op{{Kind: broker.OpAckRef, ID: m.ID(), Queue: 9}}, w, 0); err != nil {
 		t.Fatal(err)
 	}
-	s.ReplicaLost()
-	if err := s.messages.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if told.Load() != 1 {
+	s.Detach()
+	flush()
+	if told.Load() != 1 || bindingDone.Load() {
 		t.Error("told after the replica was lost")
 	}
 	s.Release()
 	until(t, "released", func() bool { return told.Load() == 2 })
+	stored.Wait()
+}
+
+// A body that was begun before the tap was attached is told whole with its next step; a complete one is in the snapshot, a
+// deleted one in neither.
+func TestAttachBetweenBodies(t *testing.T) {
+	s, _, err := loadStore(t, goldenOptions(fs.NewMem()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	begin := func(id int64, text string) broker.BodyWriter {
+		w, err := s.CreateBody(id, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	finish := func(w broker.BodyWriter) message.Body {
+		b, err := broker.FinishBody(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	long := strings.Repeat("z", 300<<10) // more than a writer's buffer
+	whole, dead, aborted := finish(begin(1, "whole")), finish(begin(2, "dead")), begin(3, "aborted")
+	open, still := begin(4, long), begin(5, "com")
+	dead.Discard()
+	tap := &storeTap{}
+	sn, err := s.Attach(tap, func(sn *Snapshot) { tap.add("begin") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sn.Bodies) != 1 || sn.Bodies[0].ID() != 1 || sn.Bodies[0].Size() != 5 {
+		t.Fatalf("bodies %v", sn.Bodies)
+	}
+	aborted.Abort() // the tap was not told of it
+	if _, err := still.Write([]byte("plete")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := tap.all(), []string{"begin", "begun 5", "written 5 \"com\"", "written 5 \"plete\""}; !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	finish(still).Release()
+	finish(open).Release()
+	var written int
+	for _, x := range tap.all() {
+		if strings.HasPrefix(x, "written 4") {
+			written += strings.Count(x, "z")
+		}
+	}
+	if got := tap.all(); written != len(long) || got[len(got)-1] != "ended 4" {
+		t.Errorf("%d bytes of %d told of body 4, last %.20q", written, len(long), got[len(got)-1])
+	}
+	// Deletion: told once, and the file stays until the snapshot lets go.
+	s.DeleteBody(1)
+	until(t, "the deletion is told", func() bool { return slices.Contains(tap.all(), "deleted 1") })
+	whole.Discard()
+	whole.Release()
+	b := make([]byte, 5)
+	if _, err := sn.Bodies[0].ReadAt(b, 0); err != nil || string(b) != "whole" {
+		t.Errorf("read %q, %v", b, err)
+	}
+	gone := begin(6, "gone")
+	gone.Abort()
+	sn.Close()
+	if n := strings.Count(strings.Join(tap.all(), ";"), "deleted 1"); n != 1 || !slices.Contains(tap.all(), "deleted 6") {
+		t.Errorf("told %q", tap.all()[len(tap.all())-4:])
+	}
+	dead.Release()
+	s.Detach()
+}
+
+// Whoever waits when the node gives up gets an error, and is not told later.
+func TestAbandon(t *testing.T) {
+	s, _, err := loadStore(t, goldenOptions(fs.NewMem()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tap := &storeTap{}
+	sn, err := s.Attach(tap, func(*Snapshot) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Gate(func() bool { return true })
+	sn.Close()
+	answer := make(chan error, 1)
+	go func() { answer <- s.StoreQueue(queueRecord(77, "q")) }()
+	until(t, "it is appended", func() bool { return len(tap.all()) == 2 })
+	s.Detach()
+	s.Abandon()
+	if err := <-answer; !errors.Is(err, ErrClosed) {
+		t.Errorf("answered %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 type countWaiter struct{ n *atomic.Int32 }

@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"fmt"
+
 	"github.com/saranga-mq/saranga/broker"
 	"github.com/saranga-mq/saranga/journal/bindings"
 )
@@ -13,97 +15,60 @@ type signal chan struct{}
 func (s signal) Stored() { close(s) }
 
 // bind appends an operation to the bindings journal and waits until it is stored and, with a replica, confirmed.
-func (s *Store) bind(f func(r *bindingAppender)) error {
+func (s *Store) bind(f func(r bindingAppender)) error {
 	a, err := s.bindings.Begin(Wait)
 	if err != nil {
 		return err
 	}
-	r := &bindingAppender{a: a, keep: s.tapped.Load()}
-	f(r)
+	f(bindingAppender{a})
 	stored := make(signal)
 	if _, err := a.Commit(stored, true); err != nil {
 		return err
 	}
-	if err := s.await(stored); err != nil {
-		return err
-	}
-	return s.replicate(r.ops)
+	return s.await(stored)
 }
 
-// await waits for a waiter; it gives up when the store has failed.
+// await waits for a waiter; it gives up when the store has failed, or when nobody will be told any more.
 func (s *Store) await(stored signal) error {
 	select {
 	case <-stored:
 		return nil
 	case <-s.failed:
 		return s.failure
+	case <-s.over:
 	}
-}
-
-// replicate puts operations that are stored into the messages' stream, where a tap sees them in order, and waits for the
-// replica.
-func (s *Store) replicate(ops []broker.BindingOp) error {
-	if len(ops) == 0 {
+	select {
+	case <-stored:
 		return nil
+	default:
+		return fmt.Errorf("%w before the change was confirmed", ErrClosed)
 	}
-	stored := make(signal)
-	err := s.step(Wait, stored, func(t broker.Tap, mark func() broker.Mark) {
-		for _, op := range ops {
-			t.Binding(mark(), op)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return s.await(stored)
 }
 
-// step lets the tap, if there is one, see something in the order of the stream.
-func (s *Store) step(m Mode, w Waiter, f func(t broker.Tap, mark func() broker.Mark)) error {
-	a, err := s.messages.Begin(m)
-	if err != nil {
-		return err
-	}
-	if s.tap != nil {
-		f(s.tap, func() broker.Mark { a.Step(); return broker.Mark(a.End()) })
-	}
-	_, err = a.Commit(w, true)
-	return err
-}
+// bindingAppender encodes records of the bindings journal.
+type bindingAppender struct{ *Appender }
 
-// bindingAppender encodes records of the bindings journal, and remembers them for a tap.
-type bindingAppender struct {
-	a    *Appender
-	keep bool
-	ops  []broker.BindingOp
-}
-
-func (r *bindingAppender) op(kind Kind, tx, id int64, userType byte, payload []byte) {
+func (r bindingAppender) op(kind Kind, tx, id int64, userType byte, payload []byte) {
 	switch kind {
 	case Add:
-		copy(r.a.Add(id, userType, len(payload)), payload)
+		copy(r.Add(id, userType, len(payload)), payload)
 	case AddTx:
-		copy(r.a.AddTx(tx, id, userType, len(payload)), payload)
+		copy(r.AddTx(tx, id, userType, len(payload)), payload)
 	case UpdateTx:
-		copy(r.a.UpdateTx(tx, id, userType, len(payload)), payload)
+		copy(r.UpdateTx(tx, id, userType, len(payload)), payload)
 	case DeleteTx:
-		r.a.DeleteTx(tx, id)
+		r.DeleteTx(tx, id)
 	case Delete:
-		if r.a.Delete(id) != nil {
-			return // gone already
-		}
+		_ = r.Delete(id) // gone already
 	case Commit:
-		r.a.CommitTx(tx)
-	}
-	if r.keep {
-		r.ops = append(r.ops, broker.BindingOp{Kind: byte(kind), ID: id, Tx: tx, Type: userType, Payload: payload})
+		r.CommitTx(tx)
 	}
 }
 
 // bindTx is bind with a transaction of one record.
 func (s *Store) bindTx(kind Kind, id int64, userType byte, payload []byte) error {
 	tx := s.ids.Next()
-	return s.bind(func(r *bindingAppender) {
+	return s.bind(func(r bindingAppender) {
 		r.op(kind, tx, id, userType, payload)
 		r.op(Commit, tx, 0, 0, nil)
 	})
@@ -116,7 +81,7 @@ func (s *Store) StoreAddress(a broker.AddressRecord) error {
 
 func (s *Store) ReplaceAddress(old int64, a broker.AddressRecord) error {
 	tx := s.ids.Next()
-	return s.bind(func(r *bindingAppender) {
+	return s.bind(func(r bindingAppender) {
 		r.op(DeleteTx, tx, old, 0, nil)
 		r.op(AddTx, tx, a.ID, bindings.TypeAddress, bindings.AppendAddress(nil, &a))
 		r.op(Commit, tx, 0, 0, nil)
@@ -145,13 +110,13 @@ func (s *Store) StorePause(kind broker.PauseKind, id int64) (record int64, err e
 		userType = bindings.TypeAddressStatus
 	}
 	record = s.ids.Next()
-	return record, s.bind(func(r *bindingAppender) {
+	return record, s.bind(func(r bindingAppender) {
 		r.op(Add, 0, record, userType, bindings.AppendStatus(nil, bindings.Status{Of: id, Paused: true}))
 	})
 }
 
 func (s *Store) DeleteBinding(record int64) error {
-	return s.bind(func(r *bindingAppender) { r.op(Delete, 0, record, 0, nil) })
+	return s.bind(func(r bindingAppender) { r.op(Delete, 0, record, 0, nil) })
 }
 
 func (s *Store) StoreConfig(c broker.StoredConfig) error {
@@ -160,7 +125,7 @@ func (s *Store) StoreConfig(c broker.StoredConfig) error {
 	key := configKey{c.Kind, c.Key}
 	old, id := s.configs[key], s.ids.Next()
 	payload := bindings.AppendConfig(nil, &c)
-	err := s.bind(func(r *bindingAppender) {
+	err := s.bind(func(r bindingAppender) {
 		if len(old) == 0 {
 			r.op(Add, 0, id, bindings.TypeOf(c.Kind), payload)
 			return
@@ -185,7 +150,7 @@ func (s *Store) DeleteConfig(kind broker.ConfigKind, key string) error {
 	if len(old) == 0 {
 		return nil
 	}
-	err := s.bind(func(r *bindingAppender) {
+	err := s.bind(func(r bindingAppender) {
 		for _, o := range old {
 			r.op(Delete, 0, o, 0, nil)
 		}
@@ -196,9 +161,16 @@ func (s *Store) DeleteConfig(kind broker.ConfigKind, key string) error {
 	return err
 }
 
-// storeIDs stores a reservation of ids.
+// storeIDs stores a reservation of ids. It waits for the disk only: a replica gets it before anything that uses the ids. It
+// may be called by a waiter, on the goroutine that confirms.
 func (s *Store) storeIDs(record, value int64) error {
-	return s.bind(func(r *bindingAppender) {
-		r.op(Add, 0, record, bindings.TypeIDCounter, bindings.AppendIDCounter(nil, value))
-	})
+	a, err := s.bindings.Begin(Reserve)
+	if err != nil {
+		return err
+	}
+	copy(a.Add(record, bindings.TypeIDCounter, 8), bindings.AppendIDCounter(nil, value))
+	if _, err := a.Commit(nil, false); err != nil {
+		return err
+	}
+	return s.bindings.Flush()
 }

@@ -17,9 +17,7 @@ func (s *Store) CreateBody(id int64, durable bool) (broker.BodyWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bodyWriter{s: s, w: w, id: id, durable: durable}
-	b.tell(broker.BodyOp{})
-	return b, nil
+	return bodyWriter{w}, nil
 }
 
 var copyBuffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
@@ -53,10 +51,6 @@ func (s *Store) DeleteBody(id int64) {
 	if err != nil {
 		return // a failed or closed store removes nothing; a file that is left is found at the next start
 	}
-	if s.tap != nil {
-		a.Step()
-		s.tap.Body(broker.Mark(a.End()), broker.BodyOp{ID: id, Delete: true})
-	}
 	_, _ = a.CommitLazy(bodyDeletion{s.bodies, id})
 }
 
@@ -67,43 +61,15 @@ type bodyDeletion struct {
 
 func (d bodyDeletion) Stored() { d.folder.Delete(d.id) }
 
-// bodyWriter writes a body and lets a tap see it.
-type bodyWriter struct {
-	s       *Store
-	w       *large.Writer
-	id      int64
-	durable bool
-}
+// bodyWriter is a large.Writer whose body is a message.Body.
+type bodyWriter struct{ *large.Writer }
 
-func (b *bodyWriter) Write(p []byte) (int, error) {
-	n, err := b.w.Write(p)
-	if err == nil {
-		b.tell(broker.BodyOp{Data: p})
-	}
-	return n, err
-}
-
-func (b *bodyWriter) Complete() (message.Body, error) {
-	body, err := b.w.Complete()
+func (b bodyWriter) Complete() (message.Body, error) {
+	body, err := b.Writer.Complete()
 	if err != nil {
 		return nil, err
 	}
-	b.tell(broker.BodyOp{End: true})
 	return body, nil
 }
 
-func (b *bodyWriter) Sync() error { return b.w.Sync() }
-
-func (b *bodyWriter) Abort() {
-	if b.w.Abort() {
-		b.tell(broker.BodyOp{Delete: true})
-	}
-}
-
-func (b *bodyWriter) tell(op broker.BodyOp) {
-	if !b.s.tapped.Load() {
-		return
-	}
-	op.ID, op.Durable = b.id, b.durable
-	_ = b.s.step(Wait, nil, func(t broker.Tap, mark func() broker.Mark) { t.Body(mark(), op) })
-}
+func (b bodyWriter) Abort() { b.Writer.Abort() }

@@ -84,7 +84,7 @@ func (s *Store) loadBindings() (*loadedBindings, error) {
 		b.gone = append(b.gone, b.counters[:n-1]...)
 	}
 	if len(b.gone) > 0 {
-		if err := s.bind(func(r *bindingAppender) {
+		if err := s.bind(func(r bindingAppender) {
 			for _, id := range b.gone {
 				r.op(Delete, 0, id, 0, nil)
 			}

@@ -1,25 +1,47 @@
 package journal
 
-// Tap sees every operation in stream order, under the append lock. It must only copy or queue it: the record's payload is
-// a view of the write buffer. The record's N and position are those of the local file.
+// A Tap sees what a journal appends: the sending end of a replication stream.
 type Tap interface {
+	// Appended is called with every record, in stream order, under the append lock. It must only copy or queue it: the
+	// payload is a view of the write buffer. The record's N and position are those of the local file.
 	Appended(Mark, *Record)
+	// Flush is called with no lock held when the flusher takes what was appended to the disk: the moment to send
+	// it. It must not wait.
+	Flush()
+	// Full tells that appends shall wait until Resume is called, except those with Reserve. Called under the append lock.
+	Full() bool
 }
 
-// Attach lets t see every operation from the next on. From then on a waiter is told only when Confirm has reached its
-// mark, too. Operations before that need no confirmation.
+// Attach lets t see every operation from the next on. Waiters are told as before, until Gate.
 func (j *Journal) Attach(t Tap) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.tap = t
+	j.cmu.Lock()
+	j.lost = false
+	j.cmu.Unlock()
+}
+
+// Gate lets waiters from here on be told only when Confirm has reached their mark, too. Operations before need no
+// confirmation.
+func (j *Journal) Gate() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.gate()
 }
 
-// gate holds waiters for confirmation from here on. Called with mu held.
+// gate is called with mu held.
 func (j *Journal) gate() {
 	j.cmu.Lock()
-	j.gated, j.lost, j.confirmed = true, false, max(j.confirmed, j.mark)
+	j.gated, j.confirmed = true, max(j.confirmed, j.mark)
 	j.cmu.Unlock()
+}
+
+// Resume tells that the tap is not full any more.
+func (j *Journal) Resume() {
+	j.mu.Lock()
+	j.wait.Broadcast()
+	j.mu.Unlock()
 }
 
 // Confirm tells that the tap's other end has everything up to m. Waiters that were held for it are told on the caller's
@@ -31,23 +53,22 @@ func (j *Journal) Confirm(m Mark) {
 		return
 	}
 	j.confirmed = max(j.confirmed, m)
+	gated := j.gated
 	j.cmu.Unlock()
-	j.complete()
+	if gated {
+		j.complete()
+	}
 }
 
-// Detach stops the tap. Waiters that were not confirmed, and later ones, stay held until Release.
+// Detach stops the tap. After Gate, waiters that were not confirmed, and later ones, stay held until Release.
 func (j *Journal) Detach() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.tap = nil
-	j.lose()
-}
-
-// lose makes later confirmations void. Called with mu held.
-func (j *Journal) lose() {
 	j.cmu.Lock()
 	j.lost = true
 	j.cmu.Unlock()
+	j.wait.Broadcast() // appends that waited for the tap
 }
 
 // Release tells all waiters that are locally durable, and from now on every waiter without confirmation. It does nothing
@@ -63,6 +84,13 @@ func (j *Journal) Release() {
 	j.cmu.Unlock()
 	j.mu.Unlock()
 	j.complete()
+}
+
+// tapped tells whether a tap is attached.
+func (j *Journal) tapped() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.tap != nil
 }
 
 // Pin keeps files from being reclaimed and compacted until Unpin. A compaction that is running is waited for.

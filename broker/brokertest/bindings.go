@@ -99,26 +99,3 @@ func (s *Store) Configs() []broker.StoredConfig {
 	defer s.mu.Unlock()
 	return slices.Clone(s.configs)
 }
-
-// Attach implements broker.Replicated.
-func (s *Store) Attach(t broker.Tap) {
-	s.mu.Lock()
-	s.tap = t
-	s.mu.Unlock()
-}
-
-// Confirm implements broker.Replicated.
-func (s *Store) Confirm(broker.Mark) {}
-
-// ReplicaLost implements broker.Replicated.
-func (s *Store) ReplicaLost() { s.Attach(nil) }
-
-// Barrier implements broker.Replicated.
-func (s *Store) Barrier(f func() error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return f()
-}
-
-// Release implements broker.Replicated.
-func (s *Store) Release() {}

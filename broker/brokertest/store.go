@@ -50,7 +50,6 @@ type Store struct {
 	SyncBody  func(id int64) error
 	bindOps   []string
 	maxRecord int
-	tap       broker.Tap
 }
 
 type waiter struct {
@@ -291,9 +290,6 @@ func (s *Store) Append(ops []broker.Op, w broker.Waiter, _ broker.AppendMode) (b
 		s.ops = append(s.ops, op)
 	}
 	s.mark++
-	if s.tap != nil {
-		s.tap.Appended(s.mark, ops)
-	}
 	if w != nil {
 		s.waiting = append(s.waiting, waiter{s.mark, w})
 		s.changed.Broadcast()

@@ -54,9 +54,14 @@ const (
 	withMQTT   = "comes with MQTT"
 	withMirror = "comes with AMQP mirrors"
 	withHA     = "comes with HA pairs"
-	withGroups = "comes with clusters"
+	withGroups = "comes with clusters that move messages"
 	withFigure = "comes with the metrics endpoint"
-	jmsFlags   = "deprecated; auto-create-queues, auto-create-addresses, auto-delete-queues and auto-delete-addresses decide"
+
+	withoutJGroups   = "discovery by JGroups isn't supported; use group-address and group-port, or static connectors"
+	withoutScaleDown = "messages can't be moved to another broker at a stop yet; set enabled to false or remove it"
+	withoutColocated = "a broker can't host the backups of others; run each backup as a broker of its own"
+
+	jmsFlags = "deprecated; auto-create-queues, auto-create-addresses, auto-delete-queues and auto-delete-addresses decide"
 )
 
 // elements holds every row with something to say; effective the others.
@@ -109,17 +114,41 @@ var elements = []Element{
 
 	{Path: "password-codec", Note: "only the default class is known, two-way; another one stops the start"},
 	{Path: "cluster-password", Note: "a cluster connection with the default password stops the start"},
-	{Path: "cluster-connections/cluster-connection", Effect: Refused, Note: "this broker can't join a cluster yet; remove its static-connectors or discovery-group-ref to run alone (the topology then shows this broker only)", used: joinsCluster},
-	{Path: "cluster-connections/cluster-connection-uri", Effect: Refused, Note: "this broker can't join a cluster yet; remove it to run alone", used: func(c *Config) bool { return len(c.ClusterURIs) > 0 }},
-	{Path: "broadcast-groups", Effect: WithoutEffect, Note: withGroups},
-	{Path: "discovery-groups", Effect: WithoutEffect, Note: withGroups},
-	{Path: "grouping-handler", Effect: Refused, Note: "REMOTE needs a cluster, which this broker can't join yet; remove it (LOCAL is accepted: one node decides alone)", used: func(c *Config) bool { return c.GroupingHandler != nil && c.GroupingHandler.Type == "REMOTE" }},
-	{Path: "ha-policy/primary-only/scale-down", Effect: Refused, Note: "messages can't be moved to another broker at a stop yet; set enabled to false or remove it", used: func(c *Config) bool {
-		p := c.HAPolicy.PrimaryOnly
-		return p != nil && p.ScaleDown != nil && p.ScaleDown.Enabled
+	{Path: "cluster-connections/cluster-connection", Note: "joins the control plane of a cluster: topology, announcement, votes, an HA pair. Messages don't move between primaries yet"},
+	{Path: "cluster-connections/cluster-connection/message-load-balancing", Effect: Refused, Note: "messages don't move between nodes yet; set it to OFF. In an HA pair ON_DEMAND, the default, is accepted: there is no other node to move to (a warning says so when a second primary appears)", used: balances},
+	{Path: "cluster-connections/cluster-connection/forward-when-no-consumers", Effect: Refused, Note: "as message-load-balancing: true is STRICT; remove it", used: func(*Config) bool { return false }},
+	{Path: "cluster-connections/cluster-connection/address", Effect: WithoutEffect, Note: withGroups},
+	{Path: "cluster-connections/cluster-connection/min-large-message-size", Effect: WithoutEffect, Note: withGroups},
+	{Path: "cluster-connections/cluster-connection/use-duplicate-detection", Effect: WithoutEffect, Note: withGroups},
+	{Path: "cluster-connections/cluster-connection/max-hops", Effect: WithoutEffect, Note: withGroups},
+	{Path: "cluster-connections/cluster-connection/confirmation-window-size", Effect: WithoutEffect, Note: withGroups},
+	{Path: "cluster-connections/cluster-connection/producer-window-size", Effect: WithoutEffect, Note: withGroups},
+	{Path: "cluster-connections/cluster-connection/client-id", Effect: WithoutEffect, Note: withGroups},
+	{Path: "cluster-connections/cluster-connection/scale-down-connector", Effect: WithoutEffect, Note: withGroups},
+	{Path: "cluster-connections/cluster-connection/topology-scanner-attempts", Effect: WithoutEffect, Note: "each other primary is connected to, so nothing has to be scanned for"},
+	{Path: "cluster-connections/cluster-connection-uri", Effect: Refused, Note: "write it as a cluster-connection element", used: func(c *Config) bool { return len(c.ClusterURIs) > 0 }},
+	{Path: "cluster-connections/cluster-connection/@uri", Effect: Refused, Note: "write its settings as elements", used: func(c *Config) bool {
+		return anyOf(c.ClusterConnections, func(cc *ClusterConnection) bool { return cc.URI != "" })
 	}},
-	{Path: "ha-policy/replication", Effect: Refused, Note: "replication isn't built yet; remove it to run without a backup", used: func(c *Config) bool { return c.HAPolicy.Replication != nil }},
-	{Path: "ha-policy/shared-store", Effect: Refused, Note: "a shared store isn't built yet, and two brokers on one store would destroy it; remove it to run alone", used: func(c *Config) bool { return c.HAPolicy.SharedStore != nil }},
+	{Path: "broadcast-groups", Note: "by UDP"},
+	{Path: "broadcast-groups/broadcast-group/jgroups-file", Effect: Refused, Note: withoutJGroups, used: func(c *Config) bool {
+		return anyOf(c.BroadcastGroups, func(g *BroadcastGroup) bool { return g.JGroupsFile != "" || g.JGroupsChannel != "" })
+	}},
+	{Path: "broadcast-groups/broadcast-group/jgroups-channel", Effect: Refused, Note: withoutJGroups, used: func(*Config) bool { return false }},
+	{Path: "discovery-groups", Note: "by UDP"},
+	{Path: "discovery-groups/discovery-group/jgroups-file", Effect: Refused, Note: withoutJGroups, used: func(c *Config) bool {
+		return anyOf(c.DiscoveryGroups, func(g *DiscoveryGroup) bool { return g.JGroupsFile != "" || g.JGroupsChannel != "" })
+	}},
+	{Path: "discovery-groups/discovery-group/jgroups-channel", Effect: Refused, Note: withoutJGroups, used: func(*Config) bool { return false }},
+	{Path: "grouping-handler", Effect: Refused, Note: "REMOTE needs a cluster that moves messages, which this broker can't yet; remove it (LOCAL is accepted: one node decides alone)", used: func(c *Config) bool { return c.GroupingHandler != nil && c.GroupingHandler.Type == "REMOTE" }},
+	{Path: "ha-policy/primary-only/scale-down", Effect: Refused, Note: withoutScaleDown, used: func(c *Config) bool {
+		p := c.HAPolicy.PrimaryOnly
+		return p != nil && scalesDown(p.ScaleDown)
+	}},
+	{Path: "ha-policy/replication/backup/scale-down", Effect: Refused, Note: withoutScaleDown, used: replicaScalesDown},
+	{Path: "ha-policy/replication/colocated", Effect: Refused, Note: withoutColocated, used: func(c *Config) bool { return c.HAPolicy.Replication != nil && c.HAPolicy.Replication.Colocated != nil }},
+	{Path: "ha-policy/shared-store/backup/scale-down", Effect: Refused, Note: withoutScaleDown, used: sharedBackupScalesDown},
+	{Path: "ha-policy/shared-store/colocated", Effect: Refused, Note: withoutColocated, used: func(c *Config) bool { return c.HAPolicy.SharedStore != nil && c.HAPolicy.SharedStore.Colocated != nil }},
 	{Path: "lock-coordinators/lock-coordinator", Effect: Refused, Note: "lock coordinators aren't built yet; remove it and the lock-coordinator attributes", used: func(c *Config) bool { return len(c.LockCoordinators) > 0 }},
 	{Path: "acceptors/acceptor/@lock-coordinator", Effect: Refused, Note: "the acceptor would start without holding the lock; remove the attribute", used: func(c *Config) bool { return anyLocked(c.Acceptors) }},
 	{Path: "connectors/connector/@lock-coordinator", Effect: WithoutEffect, Note: "Artemis reads it for acceptors only"},
@@ -150,7 +179,7 @@ var elements = []Element{
 	{Path: "address-settings/address-setting/page-limit-messages", Effect: WithoutEffect, Note: withPaging},
 	{Path: "address-settings/address-setting/page-full-policy", Effect: WithoutEffect, Note: withPaging},
 	{Path: "address-settings/address-setting/max-size-bytes-reject-threshold", Effect: WithoutEffect, Note: withAMQP},
-	{Path: "address-settings/address-setting/redistribution-delay", Effect: WithoutEffect, Note: withGroups},
+	{Path: "address-settings/address-setting/redistribution-delay", Effect: Refused, Note: "messages don't move between nodes yet; remove it, or set it to -1 (without a cluster it is accepted: there is no other node)", used: redistributes},
 	{Path: "address-settings/address-setting/enable-metrics", Effect: WithoutEffect, Note: withFigure},
 	{Path: "address-settings/address-setting/initial-queue-buffer-size", Effect: WithoutEffect, Note: "queues grow as needed"},
 	{Path: "address-settings/address-setting/auto-create-jms-queues", Effect: WithoutEffect, Note: jmsFlags},
@@ -183,7 +212,7 @@ var effective = []string{
 	"global-max-messages", "max-disk-usage", "min-disk-free", "disk-scan-period",
 	"critical-analyzer-check-period", "critical-analyzer-policy",
 	"network-check-period", "network-check-timeout", "network-check-NIC", "network-check-ping-command", "network-check-ping6-command",
-	"acceptors/acceptor", "connectors/connector", "store", "store/file-store", "ha-policy", "ha-policy/primary-only",
+	"acceptors/acceptor", "connectors/connector", "store", "store/file-store", "ha-policy", "ha-policy/primary-only", "ha-policy/replication", "ha-policy/shared-store",
 	"addresses/address", "diverts/divert", "resource-limit-settings/resource-limit-setting",
 	"address-settings/address-setting",
 }
@@ -214,16 +243,54 @@ func effectOf(path string) *Element {
 	}
 }
 
-func joinsCluster(c *Config) bool {
-	for _, cc := range c.ClusterConnections {
-		if c.Connector(cc.ConnectorRef) == nil && cc.URI == "" {
-			continue // not deployed, as in Artemis
+// balances tells whether a cluster connection would move messages to other nodes. With ON_DEMAND, the default, one of an HA
+// pair does not as long as the pair is alone, which is what the pair is made for; elsewhere moving messages is what a
+// cluster is made for.
+func balances(c *Config) bool {
+	return anyOf(c.ClusterConnections, func(cc *ClusterConnection) bool {
+		if !c.joins(cc) {
+			return false
 		}
-		if len(cc.StaticConnectors) > 0 || cc.DiscoveryGroup != "" || cc.URI != "" {
+		switch cc.Balancing() {
+		case BalanceOff:
+			return false
+		case BalanceOnDemand:
+			return c.HAPolicy.Kind() == PrimaryOnly
+		}
+		return true
+	})
+}
+
+// redistributes tells whether messages that wait would move to other nodes.
+func redistributes(c *Config) bool {
+	return anyOf(c.ClusterConnections, c.joins) &&
+		anyOf(c.AddressSettings, func(s *AddressSetting) bool { return s.RedistributionDelay != nil && *s.RedistributionDelay >= 0 })
+}
+
+// joins tells whether a cluster connection is deployed and leads to other nodes.
+func (c *Config) joins(cc *ClusterConnection) bool {
+	return c.Connector(cc.ConnectorRef) != nil && (len(cc.StaticConnectors) > 0 || cc.DiscoveryGroup != "")
+}
+
+func anyOf[T any](list []T, is func(*T) bool) bool {
+	for i := range list {
+		if is(&list[i]) {
 			return true
 		}
 	}
 	return false
+}
+
+func scalesDown(s *ScaleDown) bool { return s != nil && s.Enabled }
+
+func replicaScalesDown(c *Config) bool {
+	r := c.HAPolicy.Replication
+	return r != nil && r.Colocated == nil && r.Backup != nil && scalesDown(r.Backup.ScaleDown)
+}
+
+func sharedBackupScalesDown(c *Config) bool {
+	s := c.HAPolicy.SharedStore
+	return s != nil && s.Colocated == nil && s.Backup != nil && scalesDown(s.Backup.ScaleDown)
 }
 
 func anyLocked(list []Transport) bool {

@@ -73,28 +73,42 @@ func TestEveryElementHasAnEffect(t *testing.T) {
 	}
 }
 
+// clusterXML is a cluster connection to another node, with more in it.
+func clusterXML(more string) string {
+	return `<cluster-password>x</cluster-password><connectors><connector name="c">tcp://h:1</connector></connectors><cluster-connections><cluster-connection name="c"><connector-ref>c</connector-ref>` + more + `<static-connectors><connector-ref>c</connector-ref></static-connectors></cluster-connection></cluster-connections>`
+}
+
 // A piece of XML below core for each refused row, with what it needs around it.
 var refusedXML = map[string]string{
-	"store/database-store":                       `<store><database-store><message-table-name>M</message-table-name><bindings-table-name>B</bindings-table-name><large-message-table-name>L</large-message-table-name><page-store-table-name>P</page-store-table-name></database-store></store>`,
-	"cluster-connections/cluster-connection":     `<cluster-password>x</cluster-password><connectors><connector name="c">tcp://h:1</connector></connectors><cluster-connections><cluster-connection name="c"><connector-ref>c</connector-ref><static-connectors><connector-ref>c</connector-ref></static-connectors></cluster-connection></cluster-connections>`,
-	"cluster-connections/cluster-connection-uri": `<cluster-password>x</cluster-password><cluster-connections><cluster-connection-uri name="c" address="static:(tcp://h:1)"/></cluster-connections>`,
-	"grouping-handler":                           `<grouping-handler name="g"><type>REMOTE</type><address>jms</address></grouping-handler>`,
-	"ha-policy/primary-only/scale-down":          `<ha-policy><primary-only><scale-down><enabled>true</enabled></scale-down></primary-only></ha-policy>`,
-	"ha-policy/replication":                      `<ha-policy><replication><slave/></replication></ha-policy>`,
-	"ha-policy/shared-store":                     `<ha-policy><shared-store><primary/></shared-store></ha-policy>`,
-	"lock-coordinators/lock-coordinator":         `<lock-coordinators><lock-coordinator name="l"><class-name>C</class-name></lock-coordinator></lock-coordinators>`,
-	"acceptors/acceptor/@lock-coordinator":       `<acceptors><acceptor name="a" lock-coordinator="l">tcp://h:1</acceptor></acceptors>`,
-	"bridges/bridge":                             `<bridges><bridge name="b"><queue-name>q</queue-name><static-connectors><connector-ref>c</connector-ref></static-connectors></bridge></bridges>`,
-	"federations/federation":                     `<federations><federation name="f"/></federations>`,
-	"broker-connections/amqp-connection":         `<broker-connections><amqp-connection uri="tcp://h:1" name="x"/></broker-connections>`,
-	"connection-routers/connection-router":       `<connection-routers><connection-router name="r"><key-type>CLIENT_ID</key-type></connection-router></connection-routers>`,
-	"connector-services/connector-service":       `<connector-services><connector-service name="s"><factory-class>C</factory-class></connector-service></connector-services>`,
-	"remoting-incoming-interceptors/class-name":  `<remoting-incoming-interceptors><class-name>C</class-name></remoting-incoming-interceptors>`,
-	"remoting-outgoing-interceptors/class-name":  `<remoting-outgoing-interceptors><class-name>C</class-name></remoting-outgoing-interceptors>`,
-	"broker-plugins/broker-plugin":               `<broker-plugins><broker-plugin class-name="C"><property key="k" value="v"/></broker-plugin></broker-plugins>`,
-	"security-settings/security-setting-plugin":  `<security-settings><security-setting-plugin class-name="C"><setting name="k" value="v"/></security-setting-plugin></security-settings>`,
-	"diverts/divert/transformer":                 `<diverts><divert name="d"><address>a</address><forwarding-address>b</forwarding-address><transformer-class-name>C</transformer-class-name></divert></diverts>`,
-	"diverts/divert/transformer-class-name":      ``,
+	"store/database-store": `<store><database-store><message-table-name>M</message-table-name><bindings-table-name>B</bindings-table-name><large-message-table-name>L</large-message-table-name><page-store-table-name>P</page-store-table-name></database-store></store>`,
+	"cluster-connections/cluster-connection/message-load-balancing":    clusterXML(`<message-load-balancing>OFF_WITH_REDISTRIBUTION</message-load-balancing>`),
+	"cluster-connections/cluster-connection/forward-when-no-consumers": ``,
+	"cluster-connections/cluster-connection/@uri":                      `<cluster-password>x</cluster-password><cluster-connections><cluster-connection name="c" uri="static:(tcp://h:1)"><connector-ref>c</connector-ref></cluster-connection></cluster-connections>`,
+	"cluster-connections/cluster-connection-uri":                       `<cluster-password>x</cluster-password><cluster-connections><cluster-connection-uri name="c" address="static:(tcp://h:1)"/></cluster-connections>`,
+	"broadcast-groups/broadcast-group/jgroups-file":                    `<broadcast-groups><broadcast-group name="g"><jgroups-file>f</jgroups-file><jgroups-channel>c</jgroups-channel><connector-ref>c</connector-ref></broadcast-group></broadcast-groups>`,
+	"broadcast-groups/broadcast-group/jgroups-channel":                 ``,
+	"discovery-groups/discovery-group/jgroups-file":                    `<discovery-groups><discovery-group name="g"><jgroups-file>f</jgroups-file><jgroups-channel>c</jgroups-channel></discovery-group></discovery-groups>`,
+	"discovery-groups/discovery-group/jgroups-channel":                 ``,
+	"address-settings/address-setting/redistribution-delay":            clusterXML(`<message-load-balancing>OFF</message-load-balancing>`) + `<address-settings><address-setting match="#"><redistribution-delay>0</redistribution-delay></address-setting></address-settings>`,
+	"grouping-handler":                          `<grouping-handler name="g"><type>REMOTE</type><address>jms</address></grouping-handler>`,
+	"ha-policy/primary-only/scale-down":         `<ha-policy><primary-only><scale-down><enabled>true</enabled></scale-down></primary-only></ha-policy>`,
+	"ha-policy/replication/backup/scale-down":   `<ha-policy><replication><backup><scale-down/></backup></replication></ha-policy>`,
+	"ha-policy/replication/colocated":           `<ha-policy><replication><colocated/></replication></ha-policy>`,
+	"ha-policy/shared-store/backup/scale-down":  `<ha-policy><shared-store><slave><scale-down/></slave></shared-store></ha-policy>`,
+	"ha-policy/shared-store/colocated":          `<ha-policy><shared-store><colocated/></shared-store></ha-policy>`,
+	"lock-coordinators/lock-coordinator":        `<lock-coordinators><lock-coordinator name="l"><class-name>C</class-name></lock-coordinator></lock-coordinators>`,
+	"acceptors/acceptor/@lock-coordinator":      `<acceptors><acceptor name="a" lock-coordinator="l">tcp://h:1</acceptor></acceptors>`,
+	"bridges/bridge":                            `<bridges><bridge name="b"><queue-name>q</queue-name><static-connectors><connector-ref>c</connector-ref></static-connectors></bridge></bridges>`,
+	"federations/federation":                    `<federations><federation name="f"/></federations>`,
+	"broker-connections/amqp-connection":        `<broker-connections><amqp-connection uri="tcp://h:1" name="x"/></broker-connections>`,
+	"connection-routers/connection-router":      `<connection-routers><connection-router name="r"><key-type>CLIENT_ID</key-type></connection-router></connection-routers>`,
+	"connector-services/connector-service":      `<connector-services><connector-service name="s"><factory-class>C</factory-class></connector-service></connector-services>`,
+	"remoting-incoming-interceptors/class-name": `<remoting-incoming-interceptors><class-name>C</class-name></remoting-incoming-interceptors>`,
+	"remoting-outgoing-interceptors/class-name": `<remoting-outgoing-interceptors><class-name>C</class-name></remoting-outgoing-interceptors>`,
+	"broker-plugins/broker-plugin":              `<broker-plugins><broker-plugin class-name="C"><property key="k" value="v"/></broker-plugin></broker-plugins>`,
+	"security-settings/security-setting-plugin": `<security-settings><security-setting-plugin class-name="C"><setting name="k" value="v"/></security-setting-plugin></security-settings>`,
+	"diverts/divert/transformer":                `<diverts><divert name="d"><address>a</address><forwarding-address>b</forwarding-address><transformer-class-name>C</transformer-class-name></divert></diverts>`,
+	"diverts/divert/transformer-class-name":     ``,
 }
 
 // What looks like a refused element but must be accepted.
@@ -103,6 +117,9 @@ var acceptedXML = []string{
 	`<bridges/>`,
 	`<grouping-handler name="g"><type>LOCAL</type><address>jms</address></grouping-handler>`,
 	`<cluster-password>x</cluster-password><connectors><connector name="c">tcp://h:1</connector></connectors><cluster-connections><cluster-connection name="c"><connector-ref>c</connector-ref></cluster-connection></cluster-connections>`,
+	clusterXML(`<message-load-balancing>OFF</message-load-balancing>`) + `<address-settings><address-setting match="#"><redistribution-delay>-1</redistribution-delay></address-setting></address-settings>`,
+	`<address-settings><address-setting match="#"><redistribution-delay>0</redistribution-delay></address-setting></address-settings>`,
+	`<discovery-groups><discovery-group name="g"><group-address>231.7.7.7</group-address><group-port>9876</group-port></discovery-group></discovery-groups>`,
 	`<broker-plugins><broker-plugin class-name="org.apache.activemq.artemis.core.server.plugin.impl.LoggingActiveMQServerPlugin"/></broker-plugins>`,
 	`<diverts><divert name="d"><address>a</address><forwarding-address>b</forwarding-address><transformer><class-name>` + AddHeaders + `</class-name><property key="k" value="v"/></transformer></divert></diverts>`,
 	`<address-settings><address-setting match="#"><retroactive-message-count>1</retroactive-message-count></address-setting></address-settings>`,
@@ -135,6 +152,46 @@ func TestRefusedElementsStopTheStart(t *testing.T) {
 	for _, xml := range acceptedXML {
 		if _, _, err := ParseBroker("b.xml", coreXML(xml), nil); err != nil {
 			t.Errorf("%s: %v", xml, err)
+		}
+	}
+}
+
+// TestBalancing: which cluster connections would move messages, which no node does yet. The only other refusals here are those
+// of HA policies.
+func TestBalancing(t *testing.T) {
+	const pair, shared, alone = `<ha-policy><replication><primary/></replication></ha-policy>`, `<ha-policy><shared-store><backup/></shared-store></ha-policy>`, `<ha-policy><primary-only/></ha-policy>`
+	const element = "cluster-connections/cluster-connection/message-load-balancing"
+	for _, c := range []struct {
+		policy, more string
+		refused      bool
+	}{
+		{"", "", true},
+		{alone, "", true},
+		{alone, "<message-load-balancing>OFF</message-load-balancing>", false},
+		{alone, "<message-load-balancing>ON_DEMAND</message-load-balancing>", true},
+		{pair, "", false},
+		{pair, "<message-load-balancing>ON_DEMAND</message-load-balancing>", false},
+		{pair, "<message-load-balancing>OFF</message-load-balancing>", false},
+		{pair, "<message-load-balancing>STRICT</message-load-balancing>", true},
+		{pair, "<message-load-balancing>OFF_WITH_REDISTRIBUTION</message-load-balancing>", true},
+		{pair, "<forward-when-no-consumers>true</forward-when-no-consumers>", true},
+		{pair, "<forward-when-no-consumers>false</forward-when-no-consumers>", false},
+		{shared, "", false},
+		{shared, "<message-load-balancing>STRICT</message-load-balancing>", true},
+	} {
+		_, _, err := ParseBroker("b.xml", coreXML(c.policy+clusterXML(c.more)), nil)
+		refused := false
+		errs, _ := err.(Errors)
+		for _, e := range errs {
+			switch {
+			case e.Element == element && e.Line == 3 && e.File == "b.xml":
+				refused = true
+			case !strings.HasPrefix(e.Element, "ha-policy/"):
+				t.Errorf("%+v: %v", c, e)
+			}
+		}
+		if refused != c.refused {
+			t.Errorf("%+v: refused %v", c, refused)
 		}
 	}
 }

@@ -69,13 +69,9 @@ func loadGolden(t *testing.T, name string, tool bool) (*Instance, []Warning, err
 
 // Refusals that a golden instance must meet when it is to be run.
 var refusedGoldens = map[string][]string{
-	"06-clustered":            {"cluster-connections/cluster-connection"},
-	"07-shared-store-primary": {"cluster-connections/cluster-connection", "ha-policy/shared-store"},
-	"08-shared-store-backup":  {"cluster-connections/cluster-connection", "ha-policy/shared-store"},
-	"09-replicated-primary":   {"cluster-connections/cluster-connection", "ha-policy/replication"},
-	"10-replicated-backup":    {"cluster-connections/cluster-connection", "ha-policy/replication"},
-	"11-static-cluster":       {"cluster-connections/cluster-connection"},
-	"12-jdbc":                 {"store/database-store"},
+	"06-clustered":      {"cluster-connections/cluster-connection/message-load-balancing"},
+	"11-static-cluster": {"cluster-connections/cluster-connection/message-load-balancing"},
+	"12-jdbc":           {"store/database-store"},
 }
 
 func TestGoldenInstancesLoad(t *testing.T) {

@@ -89,5 +89,5 @@ func (a *analyzer) shutdown(component string) {
 	case <-timer.C:
 		err = fmt.Errorf("%w, and could not be stopped in good order", err)
 	}
-	a.n.fail(err)
+	a.n.o.fail(err)
 }

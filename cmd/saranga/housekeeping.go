@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/saranga-mq/saranga/broker/config"
 	"github.com/saranga-mq/saranga/broker/management"
 	"github.com/saranga-mq/saranga/broker/netcheck"
 )
@@ -37,21 +39,11 @@ func startHousekeeping(n *node) *housekeeping {
 	if tuner := newTuner(n, n.log); tuner != nil {
 		h.every(ctx, tunePeriod, func(time.Time) { tuner.tune() })
 	}
-	if period := c.Journal.LockMonitorTimeout; period > 0 {
-		failures := 0
-		h.every(ctx, period, func(time.Time) {
-			if err := n.locks.Check(); err == nil {
-				failures = 0
-			} else if failures++; failures > c.Journal.LockMonitorMaxRetries {
-				n.fail(fmt.Errorf("the lock of the data folder cannot be relied on any more, so that another broker may become active: %w", err))
-			}
-		})
-	}
 	h.work.Go(func() { sampleCounters(ctx, n.registry) })
 	if w := newWatchdog(n); w != nil {
 		h.work.Go(func() { w.run(ctx) })
 	}
-	if c.NetworkCheck.List != "" || c.NetworkCheck.URLList != "" {
+	if !n.o.guarded && checksNetwork(c) {
 		h.work.Go(func() { guardNetwork(ctx, n, h.reload) })
 	}
 	return h
@@ -93,10 +85,19 @@ func (h *housekeeping) stop() {
 	h.work.Wait()
 }
 
+func checksNetwork(c *config.Config) bool {
+	return c.NetworkCheck.List != "" || c.NetworkCheck.URLList != ""
+}
+
+func newChecker(ctx context.Context, c *config.Config, log hclog.Logger) *netcheck.Checker {
+	o := c.NetworkCheck
+	return netcheck.New(ctx, netcheck.Options{Addresses: o.List, URLs: o.URLList, Timeout: o.Timeout, NIC: o.NIC, PingCommand: o.PingCommand, Ping6Command: o.Ping6Command, Log: log})
+}
+
 // guardNetwork stops serving while the network is gone (network-check-…).
 func guardNetwork(ctx context.Context, n *node, r *reloader) {
 	c := n.in.Broker.NetworkCheck
-	checker := netcheck.New(ctx, netcheck.Options{Addresses: c.List, URLs: c.URLList, Timeout: c.Timeout, NIC: c.NIC, PingCommand: c.PingCommand, Ping6Command: c.Ping6Command, Log: n.log})
+	checker := newChecker(ctx, n.in.Broker, n.log)
 	if checker.Empty() {
 		n.log.Warn("nothing is left to be checked by network-check-list and network-check-URL-list: the network is not checked")
 		return

@@ -42,10 +42,11 @@ func (l *logText) String() string {
 // A runningNode is a node of an instance of its own.
 type runningNode struct {
 	*node
-	t    *testing.T
-	dir  string
-	text *logText
-	tick int
+	failed chan error
+	t      *testing.T
+	dir    string
+	text   *logText
+	tick   int
 }
 
 // baseXML goes before the core elements of every test: no period runs, so that tests say when.
@@ -94,14 +95,15 @@ func runNode(t *testing.T, dir string, prepare ...func(*node)) *runningNode {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := openNode(context.Background(), in, logs)
+	failed := make(chan error, 1)
+	n, err := openNode(in, logs, nodeOptions{nodeID: "5a4a4e47-0000-11f1-8000-000000000001", fail: func(err error) { failed <- err }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range prepare {
 		f(n)
 	}
-	r := &runningNode{node: n, t: t, dir: dir, text: text}
+	r := &runningNode{node: n, failed: failed, t: t, dir: dir, text: text}
 	t.Cleanup(func() {
 		r.stop()
 		logs.Close()
@@ -109,7 +111,7 @@ func runNode(t *testing.T, dir string, prepare ...func(*node)) *runningNode {
 			t.Log(text.String())
 		}
 	})
-	if err := n.start(); err != nil {
+	if err := n.start(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	return r

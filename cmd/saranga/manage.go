@@ -22,13 +22,13 @@ func (n *node) newRegistry() (*management.Registry, error) {
 			return nil, fmt.Errorf("management-message-rbac: %w", err)
 		}
 	}
+	pair := n.o.manage
+	pair.ReloadConfiguration = func() error { return n.house.reload.Reload() }
+	pair.DiskStoreUsage = func() float64 { return n.house.disk.usage() }
 	return management.New(management.Environment{
 		Broker: n.broker, Config: c, Log: n.log, Settings: n.settings, Access: n.access, Auth: n.auth, Users: n.realms.users, RBAC: rbac,
 		Audit: audit{n.logs}, Acceptors: n.managedAcceptors,
-		Node: management.Node{
-			ReloadConfiguration: func() error { return n.house.reload.Reload() },
-			DiskStoreUsage:      func() float64 { return n.house.disk.usage() },
-		},
+		Node: pair,
 	}), nil
 }
 

@@ -16,21 +16,22 @@ import (
 	"github.com/saranga-mq/saranga/broker/management"
 	"github.com/saranga-mq/saranga/broker/message"
 	"github.com/saranga-mq/saranga/broker/security"
+	"github.com/saranga-mq/saranga/cluster"
 	"github.com/saranga-mq/saranga/journal"
 	"github.com/saranga-mq/saranga/journal/fs"
-	"github.com/saranga-mq/saranga/journal/lock"
+	"github.com/saranga-mq/saranga/wire/core"
 	"github.com/saranga-mq/saranga/wire/core/server"
 	"github.com/saranga-mq/saranga/wire/transport"
 )
 
 // A node is a running broker with everything around it: store, security, acceptors. It is made from an instance by
-// openNode, serves after start, and ends with stop.
+// openNode, serves after start, and ends with stop. Whoever makes one holds the locks of the data.
 type node struct {
 	in   *config.Instance
 	logs *logging.Logging
 	log  hclog.Logger
+	o    nodeOptions
 
-	locks    *lock.Node
 	registry *management.Registry
 	notifier *management.Notifier
 
@@ -47,14 +48,23 @@ type node struct {
 	house     *housekeeping
 	halt      func(code int) // ends the process at once
 
-	stopOnce sync.Once
-	failed   chan error // the store failed; buffered
+	replicates bool // the replication channel is served
+	stopOnce   sync.Once
+}
+
+// nodeOptions are what a node's HA policy adds to its instance.
+type nodeOptions struct {
+	nodeID  string
+	live    func() bool // broker.Options.Live
+	fail    func(error) // the node can no longer keep what it acknowledges; called more than once
+	guarded bool        // the network is looked after elsewhere
+	manage  management.Node
 }
 
 // openNode loads the instance's data. Nothing listens yet.
-func openNode(ctx context.Context, in *config.Instance, logs *logging.Logging) (_ *node, err error) {
+func openNode(in *config.Instance, logs *logging.Logging, o nodeOptions) (_ *node, err error) {
 	log := logs.Logger(logging.Server)
-	n := &node{in: in, logs: logs, log: log, failed: make(chan error, 1), halt: func(code int) { logs.Flush(); os.Exit(code) }}
+	n := &node{in: in, logs: logs, log: log, o: o, halt: func(code int) { logs.Flush(); os.Exit(code) }}
 	c := in.Broker
 	if n.settings, err = newSettings(c, nil, log); err != nil {
 		return nil, err
@@ -65,14 +75,6 @@ func openNode(ctx context.Context, in *config.Instance, logs *logging.Logging) (
 	if n.auth, err = newAuthenticator(in, &n.realms, log); err != nil {
 		return nil, err
 	}
-	if err := n.lock(ctx); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, n.unlock(false))
-		}
-	}()
 	if n.store, err = newStore(in, logs.Logger(logging.Journal)); err != nil {
 		return nil, err
 	}
@@ -82,10 +84,10 @@ func openNode(ctx context.Context, in *config.Instance, logs *logging.Logging) (
 		heap = in.Profile.MaxHeap
 	}
 	n.broker = broker.New(broker.Options{
-		Store: n.store, Log: log, NodeID: n.locks.ID().String(), Name: c.Name, Notify: n.notifier.Notify,
+		Store: n.store, Log: log, NodeID: o.nodeID, Name: c.Name, Notify: n.notifier.Notify, Live: o.live,
 		Manage:   func(s *broker.Session, m *message.Message) { n.registry.Handle(s, m) },
 		Settings: n.settings.find, Wildcards: c.Wildcards, Access: n.access, Limits: resourceLimits(c),
-		OnFailure:            n.fail,
+		OnFailure:            o.fail,
 		InternalNamingPrefix: c.InternalNamingPrefix, ManagementAddress: c.ManagementAddress, ManagementNotificationAddress: c.ManagementNotificationAddress,
 		TemporaryQueueNamespace: c.TemporaryQueueNamespace,
 		GlobalMaxBytes:          int64(c.EffectiveGlobalMaxSize(heap, config.Memory())), GlobalMaxMessages: c.GlobalMaxMessages,
@@ -112,57 +114,6 @@ func openNode(ctx context.Context, in *config.Instance, logs *logging.Logging) (
 	return n, nil
 }
 
-// fail ends the node: it can no longer keep what it acknowledges. The first reason counts.
-func (n *node) fail(err error) {
-	select {
-	case n.failed <- err:
-	default:
-	}
-}
-
-// lock takes the locks of the data folder, waiting for another broker that has them.
-func (n *node) lock(ctx context.Context) error {
-	j := n.in.Broker.Journal
-	dir := j.NodeManagerLockDirectory
-	if dir == "" {
-		dir = j.Directory
-	}
-	dir = n.in.Path(dir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make a data folder: %w", err)
-	}
-	locks, err := lock.Open(dir)
-	if err != nil {
-		return err
-	}
-	if j.LockAcquisitionTimeout >= 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, j.LockAcquisitionTimeout)
-		defer cancel()
-	}
-	if err := locks.Primary().TryLock(); err == nil {
-		err = locks.Primary().Unlock()
-		if err != nil {
-			return errors.Join(err, locks.Close())
-		}
-	} else {
-		n.log.Info("AMQ221034: Waiting indefinitely to obtain primary lock", "folder", dir)
-	}
-	if err := locks.Start(ctx); err != nil {
-		return errors.Join(fmt.Errorf("lock %s, which another broker uses: %w", dir, err), locks.Close())
-	}
-	n.locks = locks
-	return nil
-}
-
-// unlock lets go of the locks. clean: everything was stopped in good order.
-func (n *node) unlock(clean bool) error {
-	if n.locks == nil {
-		return nil
-	}
-	return errors.Join(n.locks.Stop(clean), n.locks.Close())
-}
-
 // newStore makes the store of an instance's data folders.
 func newStore(in *config.Instance, log hclog.Logger) (*journal.Store, error) {
 	c := in.Broker
@@ -187,8 +138,8 @@ func storeOptions(in *config.Instance, log hclog.Logger) journal.StoreOptions {
 	}
 }
 
-// start serves clients.
-func (n *node) start() error {
+// start serves clients, and the other nodes of a cluster if there is one: replication takes the frames of a replica.
+func (n *node) start(nodes *cluster.Node, replication server.ChannelHandler) error {
 	nodeID := n.broker.Options().NodeID
 	n.broker.Start()
 	n.notifier.Start(n.broker)
@@ -197,8 +148,18 @@ func (n *node) start() error {
 	if c.ConnectionTTLOverride >= 0 {
 		ttl = c.ConnectionTTLOverride.Milliseconds()
 	}
-	n.core = server.New(server.Options{Broker: n.broker, Log: n.log, NodeID: nodeID, TTLOverride: ttl, TTLCheckInterval: c.ConnectionTTLCheckInterval.Milliseconds(),
-		Login: n.login, Watch: n.auth.Watch})
+	o := server.Options{Broker: n.broker, Log: n.log, NodeID: nodeID, TTLOverride: ttl, TTLCheckInterval: c.ConnectionTTLCheckInterval.Milliseconds(),
+		Login: n.login, Watch: n.auth.Watch}
+	if nodes != nil {
+		o.Topology = nodes
+	}
+	n.core = server.New(o)
+	if nodes != nil {
+		n.core.HandleChannel(core.ChannelCluster, nodes)
+	}
+	if n.replicates = replication != nil; n.replicates {
+		n.core.HandleChannel(core.ChannelReplication, replication)
+	}
 	n.remoting = transport.NewRemoting(transport.Config{Log: n.log})
 	for _, p := range n.core.Protocols() {
 		n.remoting.Register(p)
@@ -217,7 +178,10 @@ func (n *node) login(c security.Credentials) (security.Principal, error) {
 	return who, err
 }
 
-// stop ends the node in good order.
+// goodbye is how long clients have to take what is left for them when the node stops.
+const goodbye = 5 * time.Second
+
+// stop ends the node in good order. A node that replicates keeps its connections to the replica: hangUp ends them.
 func (n *node) stop() error {
 	var err error
 	n.stopOnce.Do(func() {
@@ -229,14 +193,26 @@ func (n *node) stop() error {
 				a.Pause()
 			}
 			n.core.Disconnect()
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-			for _, a := range n.remoting.Acceptors() {
-				a.Stop(ctx)
+			ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+			if n.replicates {
+				select { // the replica's connection is needed yet
+				case <-n.core.Left():
+				case <-ctx.Done():
+				}
+			} else {
+				n.hangUp(ctx)
 			}
 			cancel()
 		}
 		n.notifier.Stop()
-		err = errors.Join(n.broker.Stop(), n.unlock(true))
+		err = n.broker.Stop()
 	})
 	return err
+}
+
+// hangUp ends all connections and waits. They have until ctx ends to do so by themselves.
+func (n *node) hangUp(ctx context.Context) {
+	for _, a := range n.remoting.Acceptors() {
+		a.Stop(ctx)
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/saranga-mq/saranga/broker/config"
 	"github.com/saranga-mq/saranga/broker/logging"
+	"github.com/saranga-mq/saranga/ha"
 )
 
 func runCommand() *cobra.Command {
@@ -61,7 +62,6 @@ func warn(log hclog.Logger, warnings []config.Warning) {
 
 // run serves an instance until the context ends, the stop or kill command is given, or its store fails.
 func run(ctx context.Context, in *config.Instance, logs *logging.Logging, allowKill bool, begin time.Time) error {
-	log := logs.Logger(logging.Server)
 	l, err := lockInstance(in.Dir)
 	if err != nil {
 		return err
@@ -71,34 +71,29 @@ func run(ctx context.Context, in *config.Instance, logs *logging.Logging, allowK
 	if err := files.clear(); err != nil {
 		return err
 	}
-	n, err := openNode(ctx, in, logs)
+	policy, err := ha.FromConfig(in)
 	if err != nil {
 		return err
 	}
-	if err := n.start(); err != nil {
-		n.stop()
+	p, err := newPairNode(in, logs, policy, begin)
+	if err != nil {
 		return err
 	}
-	if err := n.locks.Activated(); err != nil {
-		n.stop()
-		return err
-	}
-	log.Info("AMQ221007: Server is now active", "ms", time.Since(begin).Milliseconds())
+	ended := make(chan error, 1)
+	go func() { ended <- p.serve() }()
 
 	watching, unwatch := context.WithCancel(ctx)
+	defer unwatch()
 	asked := make(chan string, 1)
 	go func() { asked <- files.wait(watching, stopFilePeriod) }()
-	stop := func(file string) error {
+	select {
+	case file := <-asked: // "" when the context ended
 		if file == killFile {
 			return exitCode(0)
 		}
-		return n.stop()
-	}
-	select {
-	case file := <-asked: // "" when the context ended
-		unwatch()
-		return stop(file)
-	case err := <-n.failed:
+		p.post(ha.StopAsked{})
+		return <-ended
+	case err := <-ended:
 		unwatch()
 		<-asked
 		return err

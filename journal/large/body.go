@@ -24,6 +24,9 @@ type Body struct {
 	file fs.File
 }
 
+// ID is the id of the body's message.
+func (b *Body) ID() int64 { return b.id }
+
 // Size is the number of bytes stored.
 func (b *Body) Size() int64 { return b.size }
 
@@ -75,7 +78,7 @@ func (b *Body) Release() {
 func (b *Body) Discard() {
 	b.folder.mu.Lock()
 	defer b.folder.mu.Unlock()
-	b.deleted = true
+	b.folder.deleted(b)
 }
 
 // chunk is how many bytes are gathered before a write: large enough that a write costs little beside the copy.
@@ -98,12 +101,19 @@ type Writer struct {
 	stale    int64 // bytes that were in the file before
 	err      error
 	complete bool       // the body was returned
+	told     Tap        // has seen everything so far
 	named    chan error // what the sync of the folder said; nil when it was received or not begun
 }
 
 // Create begins the body of message id. A file of that name is replaced.
 func (f *Folder) Create(id int64, durable bool) (*Writer, error) {
 	name := f.path(id, durable)
+	f.mu.Lock()
+	delete(f.left, id)
+	if durable {
+		f.writing[id] = true
+	}
+	f.mu.Unlock()
 	var file fs.File
 	var stale int64
 	if durable {
@@ -112,18 +122,24 @@ func (f *Folder) Create(id int64, durable bool) (*Writer, error) {
 	if file == nil {
 		var err error
 		if file, err = f.fsys.Create(name); err != nil {
+			f.written(id)
 			return nil, f.broken(fmt.Errorf("large messages: create %d: %w", id, err))
 		}
 	}
-	f.mu.Lock()
-	delete(f.left, id)
-	f.mu.Unlock()
 	w := &Writer{folder: f, id: id, durable: durable, file: file, stale: stale}
 	if durable {
 		w.named = make(chan error, 1)
 		go func() { w.named <- f.fsys.SyncDir(f.dir) }() // while the body arrives; Sync and Abort wait for it
 	}
+	w.follow()
 	return w, nil
+}
+
+// written tells that a durable body is complete or gone.
+func (f *Folder) written(id int64) {
+	f.mu.Lock()
+	delete(f.writing, id)
+	f.mu.Unlock()
 }
 
 // waitNamed waits until the file's name has been synced.
@@ -141,6 +157,15 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
+	tap := w.follow()
+	n, err := w.take(p)
+	if err == nil && tap != nil {
+		tap.BodyWritten(w.id, p)
+	}
+	return n, err
+}
+
+func (w *Writer) take(p []byte) (int, error) {
 	total := len(p)
 	for len(p) > 0 {
 		if w.n == 0 && len(p) >= direct {
@@ -199,6 +224,7 @@ func (w *Writer) Complete() (*Body, error) {
 	err := w.err
 	if err == nil && w.n > 0 {
 		err = w.put((*w.buf)[:w.n])
+		w.n = 0
 	}
 	w.free()
 	if err == nil && w.stale > w.off {
@@ -217,9 +243,15 @@ func (w *Writer) Complete() (*Body, error) {
 	// A non-durable body lives no longer than its message in memory.
 	b.deleted = !w.durable
 	w.folder.mu.Lock()
-	defer w.folder.mu.Unlock()
 	w.folder.bodies[w.id] = b
+	delete(w.folder.writing, w.id)
+	tap := w.folder.tap
+	w.folder.mu.Unlock()
 	w.complete = true
+	if w.durable && tap != nil {
+		w.catchUp(tap)
+		tap.BodyEnded(w.id)
+	}
 	return b, nil
 }
 
@@ -252,5 +284,11 @@ func (w *Writer) Abort() bool {
 	}
 	_ = w.waitNamed()                                        // the name goes now
 	_ = w.folder.fsys.Remove(w.folder.path(w.id, w.durable)) // what stays is removed at the next start
+	if w.durable {
+		w.folder.written(w.id)
+		if w.told != nil {
+			w.told.BodyDeleted(w.id)
+		}
+	}
 	return true
 }

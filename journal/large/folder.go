@@ -17,20 +17,23 @@ type Folder struct {
 	dir   string
 	fatal func(error)
 
-	mu     sync.Mutex
-	bodies map[int64]*Body // those that somebody holds
-	left   map[int64]bool  // .msg files of the last run that no message was found for yet
-	doomed []string        // files to remove
-	idle   sync.Cond       // on mu: the remover has ended
-	busy   bool            // it runs
-	closed bool
-	spares spares
+	mu       sync.Mutex
+	bodies   map[int64]*Body // those that somebody holds
+	left     map[int64]bool  // .msg files of the last run that no message was found for yet
+	writing  map[int64]bool  // durable bodies that are not complete
+	tap      Tap
+	doomed   []string  // files to remove
+	removing []string  // and those that are being removed
+	idle     sync.Cond // on mu: the remover has ended
+	busy     bool      // it runs
+	closed   bool
+	spares   spares
 }
 
 // Open opens the folder, which must exist, and removes what non-durable messages have left. fatal is called when a body
 // that was to be durable cannot be written or synced, except for lack of space.
 func Open(fsys fs.FS, dir string, fatal func(error)) (*Folder, error) {
-	f := &Folder{fsys: fsys, dir: dir, fatal: fatal, bodies: map[int64]*Body{}, left: map[int64]bool{}}
+	f := &Folder{fsys: fsys, dir: dir, fatal: fatal, bodies: map[int64]*Body{}, left: map[int64]bool{}, writing: map[int64]bool{}}
 	f.idle.L = &f.mu
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -82,6 +85,11 @@ func (f *Folder) Get(id int64) *Body {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.left, id)
+	return f.get(id)
+}
+
+// get is Get with mu held.
+func (f *Folder) get(id int64) *Body {
 	if b := f.bodies[id]; b != nil {
 		b.holds++
 		return b
@@ -103,9 +111,12 @@ func (f *Folder) Delete(id int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if b := f.bodies[id]; b != nil {
-		b.deleted = true
-	} else {
-		f.doom(f.path(id, true))
+		f.deleted(b)
+		return
+	}
+	f.doom(f.path(id, true))
+	if f.tap != nil {
+		f.tap.BodyDeleted(id)
 	}
 }
 
@@ -123,7 +134,7 @@ func (f *Folder) remover() {
 	defer f.mu.Unlock()
 	for len(f.doomed) > 0 {
 		doomed := f.doomed
-		f.doomed = nil
+		f.doomed, f.removing = nil, doomed
 		f.mu.Unlock()
 		for _, name := range doomed {
 			if !f.spare(name) {
@@ -131,6 +142,7 @@ func (f *Folder) remover() {
 			}
 		}
 		f.mu.Lock()
+		f.removing = nil
 	}
 	f.busy = false
 	f.idle.Broadcast()

@@ -52,6 +52,41 @@ func (l *File) fcntl(kind int16) error {
 	}
 }
 
+// HeldElsewhere tells whether another process holds the lock, without taking it.
+func (l *File) HeldElsewhere() (bool, error) {
+	for {
+		q := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+		err := unix.FcntlFlock(l.f.Fd(), unix.F_GETLK, &q)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("look at lock %s: %w", l.f.Name(), err)
+		}
+		return q.Type != unix.F_UNLCK, nil
+	}
+}
+
+// Reassert takes the lock, which this process holds, once more: ErrHeld if another process has got it meanwhile, as it can on a
+// network file system. It is an error, too, if the name does not lead to this file any more, for then others lock another one.
+func (l *File) Reassert() error {
+	if err := l.TryLock(); err != nil {
+		return err
+	}
+	mine, err := l.f.Stat()
+	if err != nil {
+		return fmt.Errorf("look at lock: %w", err)
+	}
+	named, err := os.Stat(l.f.Name())
+	if err != nil {
+		return fmt.Errorf("look at lock: %w", err)
+	}
+	if !os.SameFile(mine, named) {
+		return fmt.Errorf("%w: %s was replaced by another file", ErrHeld, l.f.Name())
+	}
+	return nil
+}
+
 // Times between tries: when somebody else has the lock, and after an error of the file system.
 const (
 	retryHeld  = 500 * time.Millisecond

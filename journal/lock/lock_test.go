@@ -180,3 +180,56 @@ func TestArtemisFile(t *testing.T) {
 		t.Errorf("state %c, %v", s, err)
 	}
 }
+
+// A takeover is seen even if the clock of the node that takes over is behind.
+func TestTouchIsLater(t *testing.T) {
+	n, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	before, err := os.Stat(n.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Touch(time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Stat(n.name)
+	if err != nil || after.ModTime().UnixMilli() <= before.ModTime().UnixMilli() {
+		t.Errorf("modified %v, before %v, %v", after.ModTime(), before.ModTime(), err)
+	}
+}
+
+func TestHeldElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	n, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	expect := func(want bool) {
+		t.Helper()
+		if held, err := n.Primary().HeldElsewhere(); err != nil || held != want {
+			t.Errorf("held %v, %v, want %v", held, err, want)
+		}
+	}
+	expect(false)
+	if err := n.Primary().TryLock(); err != nil {
+		t.Fatal(err)
+	}
+	expect(false) // our own does not count
+	if err := n.Primary().Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	held, release := hold(t, filepath.Join(dir, "serverlock.1"))
+	if !held {
+		t.Fatal("not held")
+	}
+	expect(true)
+	if err := n.Primary().Reassert(); !errors.Is(err, ErrHeld) {
+		t.Errorf("got %v", err)
+	}
+	release()
+	expect(false)
+}

@@ -84,7 +84,8 @@ func Open(dir string) (*Node, error) {
 		}
 	}
 	if err == nil {
-		err = n.init(dir)
+		// Under the state's lock: two nodes that start on an empty folder get one id.
+		err = n.locked(func() error { return n.init(dir) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -131,7 +132,21 @@ func (n *Node) init(dir string) error {
 }
 
 // ID is the node's id.
-func (n *Node) ID() UUID { return n.id }
+func (n *Node) ID() UUID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.id
+}
+
+// Reload reads the id again: another node of a shared store may have written it after Open.
+func (n *Node) Reload() error {
+	return n.locked(func() error {
+		if _, err := n.state.f.ReadAt(n.id[:], idOffset); err != nil {
+			return fmt.Errorf("read the node id in %s: %w", n.name, err)
+		}
+		return nil
+	})
+}
 
 // SetID gives the node another id: a replica takes the primary's.
 func (n *Node) SetID(id UUID) error {
@@ -231,6 +246,9 @@ func (n *Node) Check() error {
 	if !n.primary.Held() {
 		return ErrLost
 	}
+	if err := n.primary.Reassert(); err != nil {
+		return fmt.Errorf("%w: %w", ErrLost, err)
+	}
 	s, err := n.State()
 	if err != nil {
 		return err
@@ -250,10 +268,19 @@ func (n *Node) Check() error {
 	return nil
 }
 
-// Touch announces, by server.lock's modification time, that a backup takes over.
+// Touch announces, by server.lock's modification time, that a backup takes over. The time is later than it was even if the wall
+// clock is behind that of the node which wrote last. Java sees milliseconds.
 func (n *Node) Touch(now time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	i, err := os.Stat(n.name)
+	if err != nil {
+		return err
+	}
+	now = now.Truncate(time.Millisecond)
+	if least := i.ModTime().Truncate(time.Millisecond).Add(time.Millisecond); now.Before(least) {
+		now = least
+	}
 	if err := os.Chtimes(n.name, now, now); err != nil {
 		return err
 	}

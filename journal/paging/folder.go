@@ -69,6 +69,15 @@ func Folders(fsys fs.FS, dir string) (folders []*Folder, skipped []string, err e
 
 func fileName(page int64) string { return fmt.Sprintf("%09d%s", page, extension) }
 
+// Open opens a page's file.
+func (f *Folder) Open(page int64) (fs.File, error) {
+	file, err := f.fsys.OpenRead(path.Join(f.Path, fileName(page)))
+	if err != nil {
+		return nil, fmt.Errorf("paging: open page %d of %s: %w", page, f.Address, err)
+	}
+	return file, nil
+}
+
 // Message is a message in a page.
 type Message struct {
 	Page       int64

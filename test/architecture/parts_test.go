@@ -45,19 +45,46 @@ var parts = map[string][]string{
 
 	"journal/internal/golden": {"journal/fs"},
 
+	// Other nodes: who is there, who is active, and the copy of the data.
+	"cluster":                {"broker/config", "broker/security", "wire/buf", "wire/core", "wire/core/client", "wire/core/server", "wire/transport"},
+	"ha":                     {"broker/config", "ha/quorum"},
+	"ha/quorum":              {"journal/fs", "journal/lock"},
+	"ha/quorum/curator":      {"ha/quorum"},
+	"ha/quorum/embedded":     {"ha/quorum", "ha/quorum/curator", "raftfsm", "raftfsm/tree"},
+	"ha/quorum/file":         {"ha/quorum"},
+	"ha/quorum/zookeeper":    {"ha/quorum", "ha/quorum/curator", "raftfsm/zk/jute"},
+	"ha/replication/primary": {"broker/message", "journal", "journal/fs", "journal/large", "journal/paging", "wire/buf", "wire/core", "wire/core/server", "wire/transport"},
+	"ha/replication/replica": {"broker/message", "journal", "journal/fs", "journal/lock", "wire/buf", "wire/core"},
+	"ha/sharedstore":         {"ha", "ha/quorum", "journal/lock"},
+	"raftfsm":                {"raftfsm/tree"},
+	"raftfsm/tree":           {},
+	"raftfsm/zk":             {"raftfsm", "raftfsm/tree", "raftfsm/zk/jute"},
+	"raftfsm/zk/jute":        {},
+
 	// Suites that need more than one process, and what holds the project together.
-	"test/architecture": {},
-	"test/bench":        {everything},
-	"test/crash":        {everything},
-	"test/interop":      {everything},
-	"test/licenses":     {},
-	"test/peers":        {everything},
-	"test/soak":         {},
+	"test/architecture":   {},
+	"test/bench":          {everything},
+	"test/crash":          {everything},
+	"test/ha/cluster":     {everything},
+	"test/ha/pair":        {everything},
+	"test/ha/primary":     {everything},
+	"test/ha/quorum":      {everything},
+	"test/ha/replica":     {everything},
+	"test/ha/sharedstore": {everything},
+	"test/interop":        {everything},
+	"test/licenses":       {},
+	"test/peers":          {everything},
+	"test/soak":           {},
 }
 
 // partsInTests says what the tests of a package may import beside that: mostly the other end of what it does.
 var partsInTests = map[string][]string{
-	"wire/core/server": {"wire/core/client", "journal", "journal/fs", "broker/config"},
+	"wire/core/server":       {"wire/core/client", "journal", "journal/fs", "broker/config"},
+	"ha/quorum":              {"ha/quorum/file", "ha/quorum/zookeeper"},
+	"ha/quorum/curator":      {"raftfsm/tree"},
+	"ha/quorum/zookeeper":    {"raftfsm/tree"},
+	"ha/replication/primary": {"broker"},
+	"ha/replication/replica": {"broker"},
 }
 
 // forTests are packages that every test may import, and nothing else.

@@ -8,53 +8,50 @@ import (
 	"github.com/saranga-mq/saranga/broker"
 	"github.com/saranga-mq/saranga/broker/brokertest"
 	"github.com/saranga-mq/saranga/broker/message"
+	"github.com/saranga-mq/saranga/journal"
 	"github.com/saranga-mq/saranga/journal/fs"
 )
 
 // A fakeTap is the near end of a replica that confirms when the test says so.
 type fakeTap struct {
 	mu   sync.Mutex
-	last broker.Mark
+	last [2]journal.Mark
 	seen []string
 }
 
-func (f *fakeTap) note(m broker.Mark, what string) {
+func (f *fakeTap) note(what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if m < f.last {
-		what = "out of order: " + what
-	}
-	f.last = m
 	f.seen = append(f.seen, what)
 }
 
-func (f *fakeTap) Appended(m broker.Mark, ops []broker.Op) {
-	for _, op := range ops {
-		f.note(m, fmt.Sprint("op ", op.Kind))
-	}
-}
-
-func (f *fakeTap) Binding(m broker.Mark, op broker.BindingOp) {
-	f.note(m, fmt.Sprint("binding ", op.Kind))
-}
-
-func (f *fakeTap) Body(m broker.Mark, op broker.BodyOp) {
-	switch {
-	case op.End:
-		f.note(m, "body end")
-	case op.Delete:
-		f.note(m, "body delete")
-	case op.Data == nil:
-		f.note(m, "body begin")
-	default:
-		f.note(m, fmt.Sprint("body ", len(op.Data)))
-	}
-}
-
-func (f *fakeTap) mark() broker.Mark {
+func (f *fakeTap) Appended(id journal.JournalID, m journal.Mark, r *journal.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.last
+	what := fmt.Sprint(id, " ", r.Kind, " ", r.UserType)
+	if m <= f.last[id] {
+		what = "out of order: " + what
+	}
+	f.last[id] = m
+	f.seen = append(f.seen, what)
+}
+
+func (f *fakeTap) Full() bool                    { return false }
+func (f *fakeTap) Flush()                        {}
+func (f *fakeTap) BodyBegun(int64)               { f.note("body begin") }
+func (f *fakeTap) BodyWritten(_ int64, p []byte) { f.note(fmt.Sprint("body ", len(p))) }
+func (f *fakeTap) BodyEnded(int64)               { f.note("body end") }
+func (f *fakeTap) BodyDeleted(int64)             { f.note("body delete") }
+func (f *fakeTap) BodyLost(_ int64, err error)   { f.note(err.Error()) }
+
+// confirm confirms everything to the store.
+func (f *fakeTap) confirm(s *journal.Store) {
+	f.mu.Lock()
+	last := f.last
+	f.mu.Unlock()
+	for id, m := range last {
+		s.Confirm(journal.JournalID(id), m)
+	}
 }
 
 // TestReplica holds answers until the replica has confirmed. While one is attached nobody can release them, and when it is
@@ -81,7 +78,12 @@ func loseReplica(t *testing.T, crash bool) {
 		t.Fatal(err)
 	}
 	tap := &fakeTap{}
-	n.store.Attach(tap)
+	sn, err := n.store.Attach(tap, func(*journal.Snapshot) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.store.Gate(func() bool { return true })
+	sn.Close()
 	units := map[int64]*Unit{}
 	post := func(id int64, text string) {
 		u := &Unit{Name: text, Sends: []Copy{{"q", text}}, May: Applied | Undone}
@@ -104,7 +106,7 @@ func loseReplica(t *testing.T, crash bool) {
 	locally := func() { // everything is on this node's disk
 		t.Helper()
 		synced := make(chan error, 1)
-		go func() { synced <- n.store.Barrier(func() error { return nil }) }()
+		go func() { synced <- n.store.Barrier(func(_, _ []journal.FileInfo) error { return nil }) }()
 		if err := <-synced; err != nil {
 			t.Fatal(err)
 		}
@@ -115,13 +117,13 @@ func loseReplica(t *testing.T, crash bool) {
 	if got := answered(); len(got) != 0 || n.Queue("q").MessageCount() != 1 {
 		t.Fatalf("answered %v, %d messages visible, before the replica has confirmed", got, n.Queue("q").MessageCount())
 	}
-	n.store.Confirm(tap.mark())
+	tap.confirm(n.store)
 	brokertest.Until(t, "the answer after the confirmation", func() bool { return n.Queue("q").MessageCount() == 2 })
 	if got := answered(); len(got) != 1 || got[0] != 1 {
 		t.Fatalf("answered %v", got)
 	}
 	tap.mu.Lock()
-	want := []string{fmt.Sprint("op ", broker.OpAddMessage), fmt.Sprint("op ", broker.OpAddRef)}
+	want := []string{"messages 11 45", "messages 12 32"} // ADD of the message, UPDATE with its queue
 	if len(tap.seen) != 2 || tap.seen[0] != want[0] || tap.seen[1] != want[1] {
 		t.Errorf("the tap saw %v, want %v", tap.seen, want)
 	}
@@ -129,10 +131,10 @@ func loseReplica(t *testing.T, crash bool) {
 
 	post(2, "two")
 	locally()
-	n.store.ReplicaLost()
+	n.store.Detach()
 	post(3, "three")
 	locally()
-	n.store.Confirm(tap.mark()) // too late
+	tap.confirm(n.store) // too late
 	if got := answered(); len(got) != 0 || n.Queue("q").MessageCount() != 2 {
 		t.Fatalf("answered %v, %d messages visible, without a replica and without a decision", got, n.Queue("q").MessageCount())
 	}

@@ -64,6 +64,11 @@ type Config struct {
 	Version               core.Version // the highest to try; 0: core.VersionCurrent
 
 	Dialer *transport.Dialer // nil: a new one
+
+	// OnTopologyPacket and OnDisconnect, if not nil, are given every such packet
+	// on the read goroutine, from the first one on. The packet is theirs to keep.
+	OnTopologyPacket func(*core.ClusterTopology)
+	OnDisconnect     func(*core.Disconnect)
 }
 
 func (c Config) withDefaults() (Config, error) {

@@ -26,6 +26,8 @@ type Conn struct {
 	sessions atomic.Pointer[map[int64]*Session]
 	handlers atomic.Pointer[map[int64]func(core.Frame) error]
 
+	endOfBatch atomic.Pointer[func()]
+
 	flushWanted atomic.Bool
 	wake        chan struct{} // capacity 1
 	stop        context.CancelFunc
@@ -244,6 +246,9 @@ func (c *Conn) HandleChannel(channel int64, h func(core.Frame) error) {
 	c.handlers.Store(&handlers)
 }
 
+// OnEndOfBatch has f called on the read goroutine whenever all frames of one read have been handled.
+func (c *Conn) OnEndOfBatch(f func()) { c.endOfBatch.Store(&f) }
+
 func (c *Conn) handler(channel int64) func(core.Frame) error { return (*c.handlers.Load())[channel] }
 
 // Write sends a packet on a channel that is not a session's.
@@ -255,6 +260,30 @@ func (c *Conn) Write(ctx context.Context, channel int64, p core.Packet) error {
 	l.awaitRoom()
 	l.write(channel, p)
 	return nil
+}
+
+// WriteFrames sends whole frames, of which it keeps nothing. It waits for room as Write does.
+func (c *Conn) WriteFrames(ctx context.Context, frames []byte) error {
+	l, err := c.await(ctx)
+	if err != nil {
+		return err
+	}
+	l.awaitRoom()
+	l.out.Lock()
+	l.out.Append(frames)
+	l.out.Unlock()
+	l.out.Flush()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Abort ends the link at once, and with it a connection that does not make a new one. It does not wait, so it may be called on the
+// read goroutine; Close still has to be called.
+func (c *Conn) Abort(reason error) {
+	if l := c.current(); l != nil {
+		l.fail(reason)
+	}
 }
 
 func (c *Conn) session(channel int64) *Session { return (*c.sessions.Load())[channel] }

@@ -108,6 +108,9 @@ func (l *link) keep(memory, p []byte) []byte {
 
 // EndOfBatch writes what handling the batch has appended.
 func (l *link) EndOfBatch(*transport.Conn) {
+	if f := l.c.endOfBatch.Load(); f != nil {
+		(*f)()
+	}
 	l.inBatch.Store(false)
 	l.out.Flush()
 }
@@ -252,6 +255,9 @@ func (l *link) handlePing(f core.Frame) error {
 	switch p := p.(type) {
 	case *core.ClusterTopology:
 		l.c.learn(p)
+		if l.c.cfg.OnTopologyPacket != nil {
+			l.c.cfg.OnTopologyPacket(p)
+		}
 		if p.Last {
 			l.mu.Lock()
 			if !l.told {
@@ -262,6 +268,9 @@ func (l *link) handlePing(f core.Frame) error {
 		}
 	case *core.Disconnect:
 		l.c.disconnected(p)
+		if l.c.cfg.OnDisconnect != nil {
+			l.c.cfg.OnDisconnect(p)
+		}
 		return &core.Error{Code: core.Disconnected, Message: "the broker " + p.NodeID.V + " ended the connection"}
 	}
 	return nil

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,7 +41,8 @@ type conn struct {
 	last     *channel // the one of the last frame
 	control  *channel // channel 1
 
-	big []byte // a frame that is being read into memory of its own
+	big   []byte       // a frame that is being read into memory of its own
+	batch BatchHandler // was given frames of the batch that is being handled
 
 	stallMu sync.Mutex
 	stalled []*broker.Consumer // wait for the output to drain
@@ -61,6 +63,8 @@ type conn struct {
 	gone     chan struct{} // closed when the reader has ended
 	detached atomic.Bool   // the socket is gone, sessions wait for their client to come back
 	ended    atomic.Bool
+	admitted atomic.Bool // it has logged in
+	outlives atomic.Bool // Disconnect leaves it alone
 }
 
 func (c *conn) v() core.Version { return core.Version(c.version.Load()) }
@@ -71,12 +75,45 @@ func (c *conn) Version() core.Version { return c.v() }
 // RemoteAddr implements Peer.
 func (c *conn) RemoteAddr() string { return c.tc.RemoteAddr() }
 
+// PeerCertificates implements Peer.
+func (c *conn) PeerCertificates() []*x509.Certificate { return c.tc.PeerCertificates() }
+
+// AcceptorParam implements Peer.
+func (c *conn) AcceptorParam(key string) string {
+	if a := c.tc.Acceptor(); a != nil {
+		return a.Options().Params[key]
+	}
+	return ""
+}
+
+// Admit implements Peer.
+func (c *conn) Admit(max int) {
+	c.admitted.Store(true)
+	c.s.watchers.remove(c)
+	c.tc.SetMaxFrame(max)
+	c.tc.Authenticated()
+}
+
+// Outlive implements Peer.
+func (c *conn) Outlive() {
+	c.outlives.Store(true)
+	c.bc.Outlive()
+}
+
 // Close implements Peer.
 func (c *conn) Close(reason error) { c.tc.Close(reason) }
 
 // Send implements Peer.
 func (c *conn) Send(channel int64, p core.Packet) {
 	c.send(channel, p)
+	c.Flush() // and not the output's: what is marked dirty nobody else flushes
+}
+
+// SendFrames implements Peer.
+func (c *conn) SendFrames(frames []byte, done transport.Releaser) {
+	c.out.Lock()
+	c.out.AppendRef(frames, done)
+	c.out.Unlock()
 	c.out.Flush()
 }
 
@@ -159,6 +196,10 @@ func (c *conn) beginBatch() {
 
 // EndOfBatch implements transport.Handler.
 func (c *conn) EndOfBatch(*transport.Conn) {
+	if h := c.batch; h != nil {
+		c.batch = nil
+		h.EndOfBatch(c)
+	}
 	c.w.Flush()
 	c.w.GiveBack()
 	c.w = nil
@@ -261,6 +302,9 @@ func (c *conn) end(lost bool) {
 	for _, h := range c.s.handlers {
 		h.Gone(c)
 	}
+	if c.s.o.Topology != nil {
+		c.s.o.Topology.Unsubscribe(c)
+	}
 	c.s.forget(c)
 }
 
@@ -353,6 +397,9 @@ func (c *conn) frame(f core.Frame) error {
 		return ch.handle(c.w, f)
 	}
 	if h := c.s.handlers[f.Channel]; h != nil {
+		if b, ok := h.(BatchHandler); ok {
+			c.batch = b
+		}
 		return h.HandleFrame(c, f)
 	}
 	switch f.Channel {
@@ -386,8 +433,12 @@ func (c *conn) ping(f core.Frame) error {
 	return nil
 }
 
-// topology tells the nodes of the cluster: this one.
+// topology tells the nodes of the cluster: those of the acceptor's cluster connection, or this one.
 func (c *conn) topology() {
+	if t := c.s.o.Topology; t != nil && t.Subscribe(c) {
+		c.watch()
+		return
+	}
 	form := c.v().TopologyForm()
 	if form == core.TypeClusterTopologyV3 {
 		form = core.TypeClusterTopologyV2 // what an acceptor without a cluster connection sends
@@ -447,8 +498,7 @@ func (c *conn) createSession(p *core.CreateSession) {
 		c.exception(core.Code(broker.InternalError), "")
 		return
 	}
-	c.tc.Authenticated()
-	c.tc.SetMaxFrame(c.s.o.MaxFrame)
+	c.Admit(c.s.o.MaxFrame)
 	if p.ChannelID < core.FirstSessionChannel {
 		c.exception(core.Code(broker.IllegalState), fmt.Sprintf("channel %d is reserved", p.ChannelID))
 		return
@@ -514,8 +564,7 @@ func (c *conn) reattach(p *core.ReattachSession) {
 		refuse()
 		return
 	}
-	c.tc.Authenticated()
-	c.tc.SetMaxFrame(c.s.o.MaxFrame)
+	c.Admit(c.s.o.MaxFrame)
 	if len(old.sessions()) == 0 {
 		c.s.endLater(old)
 	}

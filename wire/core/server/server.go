@@ -21,6 +21,7 @@
 package server
 
 import (
+	"crypto/x509"
 	"strings"
 	"sync"
 	"time"
@@ -53,6 +54,8 @@ type Options struct {
 	ResendCache int
 	// MaxFrame bounds a frame after the login, in bytes; 0: 100 MiB.
 	MaxFrame int
+	// Topology tells the nodes of the cluster. Nil: this node is told alone.
+	Topology Topology
 }
 
 // DefaultTTL is the TTL of a connection that has not sent a ping, in ms.
@@ -72,6 +75,8 @@ type Server struct {
 	ends     sync.WaitGroup // connections that are being ended after their reader has
 	checking bool           // checkTTL is due
 	checked  []*conn        // memory for the list of a check
+	watchers watchers
+	left     chan struct{} // closed when, after Disconnect, only those are left that outlive it
 }
 
 // A ChannelHandler takes the frames of a channel that is not a session's: replication, cluster control. It is called on
@@ -82,14 +87,32 @@ type ChannelHandler interface {
 	Gone(peer Peer)
 }
 
+// A BatchHandler is a ChannelHandler that wants to be told when all frames of one read have been handled, some of which were its.
+type BatchHandler interface {
+	ChannelHandler
+	EndOfBatch(peer Peer)
+}
+
 // A Peer is a connection as a ChannelHandler sees it. It is comparable.
 type Peer interface {
 	// Send writes a packet on a channel of the connection.
 	Send(channel int64, p core.Packet)
+	// SendFrames appends whole frames to what the connection sends, without a copy, and writes as much as the peer takes at
+	// once. done is released once, when the frames may be overwritten, be they written or dropped.
+	SendFrames(frames []byte, done transport.Releaser)
 	// Close ends the connection.
 	Close(reason error)
 	RemoteAddr() string
 	Version() core.Version
+	PeerCertificates() []*x509.Certificate
+	// AcceptorParam returns a parameter of the URL of the acceptor it came through, "" if it is not written.
+	AcceptorParam(key string) string
+	// Admit lifts the bounds of connections that have not logged in from one that was authenticated on a channel of its
+	// own. Its frames are bounded to max bytes.
+	Admit(max int)
+	// Outlive has Disconnect neither tell the peer that the server stops nor close the connection: whoever asked does. A
+	// primary's replica has to hear it last.
+	Outlive()
 }
 
 // New makes a server.
@@ -109,7 +132,7 @@ func New(o Options) *Server {
 	if o.TTLCheckInterval <= 0 {
 		o.TTLCheckInterval = 2000
 	}
-	return &Server{o: o, b: o.Broker, log: o.Log, conns: map[*conn]bool{}, channels: map[string]*channel{}, handlers: map[int64]ChannelHandler{}}
+	return &Server{o: o, b: o.Broker, log: o.Log, conns: map[*conn]bool{}, channels: map[string]*channel{}, handlers: map[int64]ChannelHandler{}, left: make(chan struct{})}
 }
 
 // HandleChannel gives a channel of every connection to h. Before the first connection.
@@ -191,11 +214,12 @@ func (s *Server) checkTTL() {
 	}
 }
 
-// Disconnect tells all clients that the server stops, and closes their connections. Call it between pausing and stopping
-// the acceptors.
+// Disconnect tells all clients that the server stops, and closes their connections but those that outlive it. Call it
+// between pausing and stopping the acceptors.
 func (s *Server) Disconnect() {
 	s.mu.Lock()
 	s.stopped = true
+	s.tellLeft()
 	list := make([]*conn, 0, len(s.conns))
 	for c := range s.conns {
 		list = append(list, c)
@@ -203,6 +227,9 @@ func (s *Server) Disconnect() {
 	s.mu.Unlock()
 	defer s.ends.Wait()
 	for _, c := range list {
+		if c.outlives.Load() {
+			continue
+		}
 		if c.detached.Load() {
 			<-c.gone
 			c.end(true)
@@ -218,6 +245,23 @@ func (s *Server) Disconnect() {
 		}
 	}
 }
+
+// tellLeft closes left when it is time. Called with mu held.
+func (s *Server) tellLeft() {
+	for c := range s.conns {
+		if !c.outlives.Load() {
+			return
+		}
+	}
+	select {
+	case <-s.left:
+	default:
+		close(s.left)
+	}
+}
+
+// Left is closed when, after Disconnect, only those connections are left that outlive it.
+func (s *Server) Left() <-chan struct{} { return s.left }
 
 func (s *Server) isStopped() bool {
 	s.mu.Lock()
@@ -261,7 +305,11 @@ func (s *Server) channel(name string) *channel {
 func (s *Server) forget(c *conn) {
 	s.mu.Lock()
 	delete(s.conns, c)
+	if s.stopped {
+		s.tellLeft()
+	}
 	s.mu.Unlock()
+	s.watchers.remove(c)
 }
 
 // Connections is how many connections there are, those that wait for their client to come back included.

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/saranga-mq/saranga/ha"
+	"github.com/saranga-mq/saranga/ha/quorum"
+	"github.com/saranga-mq/saranga/ha/quorum/file"
+	"github.com/saranga-mq/saranga/ha/quorum/zookeeper"
+	"github.com/saranga-mq/saranga/journal/fs"
+)
+
+// Orders about the lock manager.
+
+func (p *pairNode) sequence() quorum.FileSequence {
+	return quorum.FileSequence{FS: fs.OS{}, Dir: p.dir}
+}
+
+func (p *pairNode) startManager() error {
+	config := p.policy.(ha.ReplicationPolicy).Manager
+	m, err := quorum.New(config.Class, config.Properties, file.Kind(), zookeeper.Kind(p.log))
+	if err != nil {
+		return err
+	}
+	p.manager = m
+	p.quorum = &quorum.Node{ID: p.nodeID, Manager: m, Local: p.sequence(), Log: p.log}
+	s := p.scope()
+	p.managerScope = s
+	s.do(func(ctx context.Context) ha.Event {
+		if err := m.Start(ctx); err != nil {
+			p.log.Warn("the lock manager cannot be reached", "error", err)
+			return ha.ManagerUnavailable{}
+		}
+		s.post(ha.ManagerStarted{})
+		select {
+		case <-m.Unavailable():
+			return ha.ManagerLost{}
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return nil
+}
+
+func (p *pairNode) stopManager() {
+	p.deadline.End()
+	if p.manager == nil {
+		return
+	}
+	p.cancel() // nobody asks it any more
+	p.holding.Store(nil)
+	p.managerScope.close()
+	p.manager.Stop()
+	p.manager, p.managerScope, p.quorum = nil, nil, nil
+}
+
+// tryActivate takes the lock, if this node's data may be served and this node can serve it.
+func (p *pairNode) tryActivate() {
+	if err := p.takeOver(); err != nil {
+		p.log.Error("this node cannot take over", "error", err)
+		p.post(ha.NotCandidate{})
+		return
+	}
+	q := p.quorum
+	q.ID = p.nodeID
+	p.waiting.do(func(ctx context.Context) ha.Event {
+		lock, _, err := q.TryActivate(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, quorum.ErrUnavailable), errors.Is(err, quorum.ErrNotStarted):
+			p.log.Warn("the lock manager cannot be asked", "error", err)
+			return ha.ManagerUnavailable{}
+		case err != nil:
+			return ha.LocalFailed{Err: err}
+		case lock == nil:
+			return ha.NotCandidate{}
+		}
+		sequence, err := q.Local.Load()
+		if err != nil {
+			return ha.LocalFailed{Err: err}
+		}
+		return ha.LockAcquired{Sequence: sequence}
+	})
+}
+
+// watchLock has answers leave no later than the lock's lease allows.
+func (p *pairNode) watchLock() error {
+	lock, err := p.manager.Lock(p.nodeID)
+	if err != nil {
+		return err
+	}
+	lost, missed := lock.Lost(), p.deadline.Follow(lock)
+	if lock.Lease() == quorum.NoLease {
+		p.holding.Store(&holding{check: func() error { return stillHeld(lock) }, lost: func() { p.post(ha.LockLost{}) }})
+	}
+	p.managerScope.do(func(ctx context.Context) ha.Event {
+		select {
+		case <-lost:
+			return ha.LockLost{}
+		case <-missed:
+			return ha.LeaseMissed{}
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return nil
+}
+
+func stillHeld(l quorum.Lock) error {
+	held, err := l.HeldByCaller(context.Background())
+	if err == nil && !held {
+		err = quorum.ErrNotHolder
+	}
+	return err
+}
+
+func (p *pairNode) increment() {
+	q := p.quorum
+	p.managerScope.do(func(ctx context.Context) ha.Event {
+		sequence, err := q.Increment(ctx)
+		if err != nil {
+			return ha.IncrementFailed{Err: err}
+		}
+		p.sequenceNow.Store(sequence)
+		return ha.Incremented{Sequence: sequence}
+	})
+}
+
+func (p *pairNode) checkHeld() error {
+	lock, err := p.manager.Lock(p.nodeID)
+	if err != nil {
+		return err
+	}
+	p.managerScope.do(func(ctx context.Context) ha.Event {
+		held, err := lock.HeldByCaller(ctx)
+		if err != nil {
+			p.log.Warn("the lock manager cannot say whether the lock is held", "error", err)
+		}
+		return ha.HeldChecked{Held: held && err == nil}
+	})
+	return nil
+}
+
+func (p *pairNode) awaitNext(a ha.AwaitNext) {
+	q := p.quorum
+	p.waiting.do(func(ctx context.Context) ha.Event {
+		seen, err := q.AwaitNext(ctx, a.Sequence, a.Timeout)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			p.log.Warn("the lock manager cannot be asked", "error", err)
+			return ha.ManagerUnavailable{}
+		}
+		return ha.NextActivation{Seen: seen}
+	})
+}

@@ -1,0 +1,50 @@
+package replica
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// A response that is asked for after a drain leaves by itself: the drain that waited for the batch before must not have used up its
+// wake-up.
+func TestResponseAfterDrain(t *testing.T) {
+	sent := make(chan string, 1)
+	a := &answers{
+		written: func() error {
+			for range 20 {
+				runtime.Gosched() // the drain wakes while the batch is on its way
+			}
+			return nil
+		},
+		send:   func(frames []byte) error { sent <- string(frames); return nil },
+		failed: func(err error) { t.Error(err) },
+	}
+	a.start()
+	defer a.stop()
+	expect := func(want string) {
+		t.Helper()
+		select {
+		case got := <-sent:
+			if got != want {
+				t.Fatalf("sent %q, want %q", got, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%q is not sent", want)
+		}
+	}
+	for range 200 {
+		if err := a.push([]byte("start")); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.drain(); err != nil {
+			t.Fatal(err)
+		}
+		expect("start")
+		if err := a.push([]byte("finish")); err != nil {
+			t.Fatal(err)
+		}
+		a.flush()
+		expect("finish")
+	}
+}
