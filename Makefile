@@ -23,11 +23,12 @@ BINARY := bin/saranga
 INSTANCE ?= var/broker
 
 # Packages where goroutines meet: tested under the race detector, too.
-RACE := ./broker ./broker/logging ./broker/management ./broker/security ./broker/timers ./broker/watchdog ./cmd/saranga \
-	./journal ./journal/large ./wire/transport ./wire/core/client ./wire/core/server
+RACE := ./broker ./broker/logging ./broker/management ./broker/security ./broker/timers ./broker/watchdog ./cmd/saranga ./cluster \
+	./ha ./ha/quorum/... ./ha/replication/... ./ha/sharedstore ./journal ./journal/large ./raftfsm ./raftfsm/zk \
+	./wire/transport ./wire/core/client ./wire/core/server
 
 # Suites that run more than one process. They use this binary.
-SUITES := $(patsubst %/,./%,$(sort $(dir $(wildcard $(addsuffix /*_test.go,test/peers test/interop test/crash)))))
+SUITES := $(patsubst %/,./%,$(sort $(dir $(wildcard $(addsuffix /*_test.go,test/peers test/interop test/crash test/ha/* test/drill/*)))))
 export SARANGA_BIN := $(CURDIR)/$(BINARY)
 
 FUZZ_SECONDS ?= 60
