@@ -22,14 +22,7 @@
 //
 // While the lock is held its node is written anew, with the same data, every 1/9 of the session time T. A write that is
 // answered proves that a majority of the store still knew the session after the write was sent, at t. From then on the store
-// keeps the session for at least 5/8 T:
-//
-//	T      after it heard last of the session
-//	−1/9 T  the longest time between two of our frames: the last one the store counted may have come that long before t
-//	−1/4 T  a ZooKeeper follower tells the leader of its clients every half tick, and a tick is at most half of T
-//	−1/72 T for clocks that go differently
-//
-// So Lease is t + 5/8 T.
+// keeps the session for a time that the kind of store knows (Session.Lease), and Lock.Lease is t with that time.
 //
 // Source: spec ha §3.6; Artemis CuratorDistributedLock, CuratorMutableLong; Curator InterProcessSemaphoreV2.
 package curator

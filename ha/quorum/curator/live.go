@@ -260,5 +260,5 @@ func newUUID() string {
 
 // lease is when a lease ends whose write was sent at that time.
 func (s *live) lease(sent quorum.Instant) quorum.Instant {
-	return sent.Add(s.session.Timeout() * 5 / 8)
+	return sent.Add(s.session.Lease())
 }

@@ -11,7 +11,7 @@ import (
 const (
 	keyConnect    = "connect-string"  // required
 	keyNamespace  = "namespace"       // none
-	keySession    = "session-ms"      // 18000
+	keySession    = "session-ms"      // the store's default: 18000 for ZooKeeper
 	keyPercent    = "session-percent" // 33
 	keyConnection = "connection-ms"   // 8000
 	keyRetries    = "retries"         // 1; negative: for ever
@@ -21,7 +21,7 @@ const (
 // Properties are the properties of Artemis' manager.
 type Properties struct {
 	Connect        string        // servers, as ZooKeeper's clients write them
-	SessionTimeout time.Duration // asked for; the store may grant another
+	SessionTimeout time.Duration // asked for; the store may grant another. 0: not given
 	// SessionPercent is which part of the granted time the session may be without a connection before it is taken as
 	// lost, 0 to 100. 0 is taken as 100: Curator would then wait for the store's word.
 	SessionPercent    int
@@ -49,7 +49,7 @@ func ParseProperties(p quorum.Properties) (Properties, error) {
 	ms := func(key string, def, lo int) time.Duration {
 		return time.Duration(number(key, def, lo)) * time.Millisecond
 	}
-	q.SessionTimeout = ms(keySession, 18000, 1)
+	q.SessionTimeout = ms(keySession, 0, 1)
 	q.SessionPercent = number(keyPercent, 33, 0)
 	q.ConnectionTimeout = ms(keyConnection, 8000, 0)
 	q.Retries = number(keyRetries, 1, math.MinInt32)

@@ -53,6 +53,8 @@ type Session interface {
 
 	// Timeout is how long the store keeps a session that it doesn't hear of.
 	Timeout() time.Duration
+	// Lease is how long the store keeps the session at least after a write was sent that it answered.
+	Lease() time.Duration
 	// Address is the IP address of this end.
 	Address() string
 	// Moved gets a value after every reconnection.

@@ -149,6 +149,7 @@ func (s *faultySession) Sync(ctx context.Context, p string) error {
 }
 
 func (s *faultySession) Timeout() time.Duration { return s.timeout }
+func (s *faultySession) Lease() time.Duration   { return s.timeout * 5 / 8 }
 func (s *faultySession) Address() string        { return "192.0.2.1" }
 func (s *faultySession) Moved() <-chan struct{} { return s.moved }
 func (s *faultySession) Lost() <-chan struct{}  { return s.lost }

@@ -7,7 +7,7 @@
 //
 // # Session
 //
-// A session is one of the group's, like that of a client of the endpoint; session times below 4 s are raised to that. It is alive
+// A session is one of the group's, like that of a client of the endpoint; 1.6 s if session-ms is not set, and at least 1 s. It is alive
 // while this process tells the leader of it, several times a second. It is lost when
 //
 //	the group says that it has expired

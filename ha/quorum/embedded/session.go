@@ -30,14 +30,18 @@ type Member interface {
 // Options of a session.
 type Options struct {
 	Root              string        // node of the tree that counts as "/"; "": tree.ClientRoot
-	Timeout           time.Duration // session time; shorter than MinTimeout is raised to that
+	Timeout           time.Duration // session time; 0: DefaultTimeout. Shorter than MinTimeout is raised to that
 	Percent           int           // of the session time out of touch with the group after which the session is lost; 0: 100
 	ConnectionTimeout time.Duration // how long an operation may take
 	Log               hclog.Logger  // nil: nothing is logged
 }
 
-// MinTimeout is the shortest session time: three times raftfsm's freshness.
-const MinTimeout = 4 * time.Second
+// Session times. Who takes over waits for DefaultTimeout after a crash, and a holder of a lock survives a stall of the group that is 1/8 shorter. A new
+// leader is elected, and grants whole session times, within MinTimeout.
+const (
+	DefaultTimeout = 1600 * time.Millisecond
+	MinTimeout     = time.Second
+)
 
 // alivePeriod is the time between two signs of life, and two looks at the member.
 const alivePeriod = 100 * time.Millisecond
@@ -75,6 +79,9 @@ func Begin(ctx context.Context, member Member, o Options) (*Session, error) {
 	}
 	if o.Log == nil {
 		o.Log = hclog.NewNullLogger()
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
 	}
 	if o.Percent == 0 {
 		o.Percent = 100
@@ -329,6 +336,10 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 
 // Timeout implements curator.Session.
 func (s *Session) Timeout() time.Duration { return s.timeout }
+
+// Lease implements curator.Session. The group counts the whole session time from the last write on (raftfsm's leases); 1/72 is for clocks that go
+// differently.
+func (s *Session) Lease() time.Duration { return s.timeout * 71 / 72 }
 
 // Address implements curator.Session.
 func (s *Session) Address() string { return "127.0.0.1" }

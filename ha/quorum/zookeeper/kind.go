@@ -1,7 +1,9 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -11,6 +13,7 @@ import (
 
 // Kind is this manager for quorum.New.
 func Kind(log hclog.Logger) quorum.Kind {
+	const timeout = 18 * time.Second // as in Artemis
 	return curator.Kind(func(p curator.Properties) (*curator.Manager, error) {
 		servers, root, err := ParseConnect(p.Connect)
 		if err != nil {
@@ -19,7 +22,7 @@ func Kind(log hclog.Logger) quorum.Kind {
 		o := Options{
 			Servers:           servers,
 			Root:              root,
-			Timeout:           p.SessionTimeout,
+			Timeout:           cmp.Or(p.SessionTimeout, timeout),
 			Percent:           p.SessionPercent,
 			ConnectionTimeout: p.ConnectionTimeout,
 			Log:               log,

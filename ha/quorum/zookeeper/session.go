@@ -249,6 +249,14 @@ func (s *Session) connected(ctx context.Context) (*conn, error) {
 // Timeout implements curator.Session.
 func (s *Session) Timeout() time.Duration { return time.Duration(s.timeout.Load()) }
 
+// Lease implements curator.Session. Of the session time T are left 5/8:
+//
+//	T       after the ensemble heard last of the session
+//	−1/9 T  the longest time between two of our frames: the last one it counted may have come that long before the write was sent
+//	−1/4 T  a follower tells the leader of its clients every half tick, and a tick is at most half of T
+//	−1/72 T for clocks that go differently
+func (s *Session) Lease() time.Duration { return s.Timeout() * 5 / 8 }
+
 // Moved implements curator.Session.
 func (s *Session) Moved() <-chan struct{} { return s.moved }
 
