@@ -659,7 +659,7 @@ func (p *Publisher) Send(m *message.Builder) (int64, error) {
 	}
 	id := built.ID()
 	p.w.Begin()
-	if err := p.s.Send(p.w, built, SendOptions{Routing: message.Unspecified, Answer: Answer{Kind: 1}}); err != nil {
+	if err := p.s.Send(p.w, built, SendOptions{Routing: message.Unspecified, Answer: Answer{Kind: 1, Inside: true}}); err != nil {
 		return 0, err
 	}
 	return id, p.wait()
@@ -677,7 +677,7 @@ func (p *Publisher) SendTo(q *Queue, m *message.Builder) (int64, error) {
 	}
 	id := built.ID()
 	p.w.Begin()
-	out := newOutcome(p.s, Answer{Kind: 1})
+	out := newOutcome(p.s, Answer{Kind: 1, Inside: true})
 	out.send.msg = built
 	q.address.account.take(built)
 	if q.accept() {

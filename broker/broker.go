@@ -344,8 +344,8 @@ func (b *Broker) Fatal(err error) {
 	}
 }
 
-// live tells whether this node may still answer.
-func (b *Broker) live() bool {
+// Live tells whether this node may still answer. It is asked when everything that the answer says has become true.
+func (b *Broker) Live() bool {
 	return b.failed.Load() == nil && (b.opts.Live == nil || b.opts.Live())
 }
 

@@ -11,6 +11,7 @@ type outcome struct {
 	s      *Session
 	next   *outcome
 	done   bool
+	stored bool // by a batch of the store that is over or at work
 	err    error
 	send   send
 	body   BodyWriter // of send's message, to be synced before it is stored; nil: none
@@ -92,7 +93,7 @@ func (s *Session) Done(w *Work, a Answer, err error) {
 		return
 	}
 	if s.pending.Load() == 0 {
-		s.answer(w, a, err)
+		s.answer(w, a, err, false)
 		return
 	}
 	o := newOutcome(s, a)
@@ -141,7 +142,7 @@ func (s *Session) DoneStored(w *Work, a Answer) {
 func (o *outcome) Stored() {
 	s := o.s
 	s.mu.Lock()
-	o.done = true
+	o.done, o.stored = true, true
 	s.drain(s.b.onStore())
 	s.mu.Unlock()
 }
@@ -174,13 +175,16 @@ func (o *outcome) finish(w *Work) {
 	case o.send.msg != nil:
 		o.send.arrive(w)
 	}
-	o.s.answer(w, o.answer, o.err)
+	o.s.answer(w, o.answer, o.err, o.stored)
 	o.free()
 }
 
-// answer is the one place where an answer leaves.
-func (s *Session) answer(w *Work, a Answer, err error) {
-	if a.Kind == 0 && a.Call == nil || !s.b.live() {
+// answer is the one place where an answer leaves. stored: it tells what a batch of the store has made true.
+func (s *Session) answer(w *Work, a Answer, err error, stored bool) {
+	if a.Kind == 0 && a.Call == nil {
+		return
+	}
+	if a.Inside && s.b.failed.Load() != nil || !a.Inside && !w.mayAnswer(stored) {
 		return
 	}
 	if a.Call != nil {

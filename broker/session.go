@@ -135,6 +135,7 @@ func (c *Connection) End(w *Work, lost bool) {
 type Answer struct {
 	Kind   uint8       // the protocol's own; 0: nothing is to be said
 	Silent bool        // the client is not told of an error
+	Inside bool        // it does not leave the node: it is given, too, when the node is not live any more
 	Size   int32       // the protocol's own
 	ID     int64       // the protocol's own
 	Call   func(*Work) // rare answers: called instead of Client.Answer when the turn of the answer has come

@@ -19,6 +19,7 @@ type Work struct {
 	// stored marks the work of the store's goroutine: it delivers only where nothing can take long, its appends use the
 	// reserve, and moves are handed to another goroutine.
 	stored bool
+	live   liveness // of the node, for the batch of the store at work
 
 	ops      []Op
 	leaving  []leaving // refs that have left their queues with some of ops
@@ -54,7 +55,31 @@ func (w *Work) GiveBack() {
 }
 
 // Begin starts a batch.
-func (w *Work) Begin() { w.Now, w.refused = w.b.now(), false }
+func (w *Work) Begin() { w.Now, w.refused, w.live = w.b.now(), false, unasked }
+
+type liveness uint8
+
+const (
+	unasked liveness = iota
+	alive
+	gone
+)
+
+// mayAnswer tells whether the node is still live. Its clock is read after everything that an answer says has become true: one that
+// leaves later than that is only late. What one batch of the store tells was all true when the batch began, so that is asked once for
+// the batch; anything else each time.
+func (w *Work) mayAnswer(stored bool) bool {
+	if !w.stored || !stored {
+		return w.b.Live()
+	}
+	if w.live == unasked {
+		w.live = gone
+		if w.b.Live() {
+			w.live = alive
+		}
+	}
+	return w.live == alive && w.b.failed.Load() == nil
+}
 
 // An Output is where deliveries go: a connection's output.
 type Output interface {

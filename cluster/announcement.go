@@ -3,7 +3,6 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/saranga-mq/saranga/wire/buf"
 	"github.com/saranga-mq/saranga/wire/core"
@@ -13,11 +12,7 @@ import (
 const (
 	maxDatagram   = 65535 // bytes, as UDP has it
 	maxConnectors = 64
-	maxParams     = 256 // of a connector
 )
-
-// extraPrefix marks extra parameters on the wire.
-const extraPrefix = "$.EP."
 
 // An Announcement is what a broadcast group sends: see the package for its layout.
 type Announcement struct {
@@ -32,7 +27,7 @@ func (a *Announcement) Append(dst []byte) []byte {
 	dst = buf.AppendSTR(buf.AppendSTR(dst, a.NodeID), a.UniqueID)
 	dst = buf.AppendInt32(dst, int32(len(a.Connectors)))
 	for i := range a.Connectors {
-		dst = appendConnector(dst, &a.Connectors[i])
+		dst = a.Connectors[i].Append(dst)
 	}
 	return dst
 }
@@ -46,7 +41,7 @@ func DecodeAnnouncement(datagram []byte) (Announcement, error) {
 		r.Fail(fmt.Sprintf("%d connectors, at most %d", n, maxConnectors))
 	}
 	for i := 0; i < n && r.Err() == nil; i++ {
-		a.Connectors = append(a.Connectors, readConnector(&r))
+		a.Connectors = append(a.Connectors, *core.ReadTransportConfiguration(&r))
 	}
 	if r.Err() == nil && a.NodeID == "" {
 		return Announcement{}, errors.New("cluster: decode an announcement: it names no node")
@@ -55,53 +50,4 @@ func DecodeAnnouncement(datagram []byte) (Announcement, error) {
 		return Announcement{}, fmt.Errorf("cluster: decode an announcement: %w", err)
 	}
 	return a, nil
-}
-
-func appendConnector(dst []byte, t *core.TransportConfiguration) []byte {
-	dst = buf.AppendSTR(buf.AppendSTR(dst, t.Name), t.Factory)
-	dst = buf.AppendInt32(dst, int32(len(t.Params)))
-	for _, p := range t.Params {
-		key := p.Key
-		if p.Extra {
-			key = extraPrefix + key
-		}
-		dst = buf.AppendSTR(dst, key)
-		switch v := p.Value.(type) {
-		case bool:
-			dst = buf.AppendBool(append(dst, 0), v)
-		case int32:
-			dst = buf.AppendInt32(append(dst, 1), v)
-		case int64:
-			dst = buf.AppendInt64(append(dst, 2), v)
-		default:
-			dst = buf.AppendSTR(append(dst, 3), fmt.Sprint(v))
-		}
-	}
-	return dst
-}
-
-func readConnector(r *buf.Reader) core.TransportConfiguration {
-	t := core.TransportConfiguration{Name: r.STR(), Factory: r.STR()}
-	n := r.Count(6) // an empty key, its type and a bool at least
-	if n > maxParams {
-		r.Fail(fmt.Sprintf("%d parameters, at most %d", n, maxParams))
-	}
-	for i := 0; i < n && r.Err() == nil; i++ {
-		var p core.Param
-		p.Key, p.Extra = strings.CutPrefix(r.STR(), extraPrefix)
-		switch kind := r.Int8(); kind {
-		case 0:
-			p.Value = r.Bool()
-		case 1:
-			p.Value = r.Int32()
-		case 2:
-			p.Value = r.Int64()
-		case 3:
-			p.Value = r.STR()
-		default:
-			r.Fail(fmt.Sprintf("parameter type %d", kind))
-		}
-		t.Params = append(t.Params, p)
-	}
-	return t
 }

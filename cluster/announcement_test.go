@@ -55,10 +55,10 @@ func TestBadAnnouncements(t *testing.T) {
 	head := buf.AppendSTR(buf.AppendSTR(nil, "n"), "u")
 	many := buf.AppendInt32(bytes.Clone(head), maxConnectors+1)
 	for range maxConnectors + 1 {
-		many = appendConnector(many, &core.TransportConfiguration{})
+		many = (&core.TransportConfiguration{}).Append(many)
 	}
 	wide := &core.TransportConfiguration{}
-	for range maxParams + 1 {
+	for range 257 {
 		wide.Params = append(wide.Params, core.Param{Value: true})
 	}
 	for name, datagram := range map[string][]byte{
@@ -66,7 +66,7 @@ func TestBadAnnouncements(t *testing.T) {
 		"negative count":      buf.AppendInt32(bytes.Clone(head), -1),
 		"count above the end": buf.AppendInt32(bytes.Clone(head), 1000),
 		"too many connectors": many,
-		"too many parameters": appendConnector(buf.AppendInt32(bytes.Clone(head), 1), wide),
+		"too many parameters": wide.Append(buf.AppendInt32(bytes.Clone(head), 1)),
 		"parameter type 4":    append(buf.AppendSTR(buf.AppendInt32(buf.AppendSTR(buf.AppendSTR(buf.AppendInt32(bytes.Clone(head), 1), "c"), "f"), 1), "k"), 4, 0, 0, 0, 0),
 	} {
 		if _, err := DecodeAnnouncement(datagram); err == nil {

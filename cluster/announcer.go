@@ -53,9 +53,11 @@ func (a *Announcer) Stop() {
 
 func (a *Announcer) run(co ControlOptions) {
 	backoff := a.o.backoff()
+	told := false // that it does not work
 	for {
 		if ctl, err := a.locator.Connect(a.ctx, co); err == nil {
 			if err := a.announce(ctl); err == nil {
+				told = false
 				backoff.Reset()
 				a.once.Do(func() {
 					a.o.Log.Info("AMQ221031: backup announced")
@@ -65,7 +67,8 @@ func (a *Announcer) run(co ControlOptions) {
 				case <-ctl.Done():
 				case <-a.ctx.Done():
 				}
-			} else if a.ctx.Err() == nil {
+			} else if a.ctx.Err() == nil && !told {
+				told = true
 				a.o.Log.Warn("AMQ222137: Unable to announce backup, retrying", "error", err)
 			}
 			ctl.Close()

@@ -205,11 +205,7 @@ func (c *Connection) configured(t *core.TransportConfiguration) bool {
 // link keeps a connection to another primary. When it ends, the node is taken out of the topology. If the node did not say
 // that it ends it, it is tried again, and put back when it answers.
 func (c *Connection) link(nodeID string, primary *core.TransportConfiguration) {
-	defer func() {
-		c.mu.Lock()
-		delete(c.links, nodeID)
-		c.mu.Unlock()
-	}()
+	defer c.unlink(nodeID)
 	backoff := c.o.backoff()
 	was := false // it was connected
 	for failures := 0; ; {
@@ -245,14 +241,28 @@ func (c *Connection) link(nodeID string, primary *core.TransportConfiguration) {
 		case c.ctx.Err() != nil:
 			return
 		default:
+			if failures == 0 {
+				c.o.Log.Warn("another primary cannot be reached", "node", nodeID, "error", err)
+			}
 			if failures++; c.o.ReconnectAttempts >= 0 && failures > c.o.ReconnectAttempts && was {
 				c.o.Log.Warn("another primary is not tried any more", "node", nodeID, "attempts", failures, "error", err)
+				c.nodes.lost(nodeID) // until somebody tells of it again
 				return
 			}
 		}
 		if !c.pause(backoff.Next()) {
 			return
 		}
+	}
+}
+
+// unlink ends a link. The node may have come back while its end was not noticed here yet.
+func (c *Connection) unlink(nodeID string) {
+	c.mu.Lock()
+	delete(c.links, nodeID)
+	c.mu.Unlock()
+	if m, ok := c.nodes.Member(nodeID); ok {
+		c.NodeUp(m, false)
 	}
 }
 

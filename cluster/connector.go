@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -72,9 +73,12 @@ var transportParams = strings.Fields(`sslEnabled sslAutoReload httpEnabled httpC
 	trustAll sniHost useDefaultSslContext sslProvider trustManagerFactoryPlugin forceSSLParameters activemqServerName
 	socksEnabled socksHost socksPort socksVersion socksUsername socksPassword socksRemoteDNS passwordCodec`)
 
-// target returns how to reach a node that others told of. Only its address and whether it speaks TLS are theirs to say:
-// certificates and other settings of the connection are those of a configured connector to that address, else of this
-// node's own.
+// errPlain: cluster-user and cluster-password are not sent in the clear because somebody on the network says so.
+var errPlain = errors.New("it speaks no TLS, as this node's own connector does; name it in static-connectors to connect all the same")
+
+// target returns how to reach a node that others told of. Only its address and whether it speaks TLS are theirs to say, and not that
+// it speaks none if this node's own connector does: certificates and other settings of the connection are those of a configured
+// connector to that address, else of this node's own.
 func (o *Options) target(t *core.TransportConfiguration) (Target, error) {
 	for _, s := range o.Static {
 		if SameParams(&s.Connector, t) {
@@ -100,6 +104,9 @@ func (o *Options) target(t *core.TransportConfiguration) (Target, error) {
 	options, err := transport.ParseConnector(t.Name, host, int(port), params)
 	if err != nil {
 		return Target{}, fmt.Errorf("cluster: %w", err)
+	}
+	if o.Own.Options.TLS.Enabled && !options.TLS.Enabled {
+		return Target{}, fmt.Errorf("cluster: connector %s: %w", Address(t), errPlain)
 	}
 	return Target{*t, options}, nil
 }

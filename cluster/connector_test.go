@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -88,6 +89,17 @@ func TestTargetOfOthers(t *testing.T) {
 	got, err = o.target(other)
 	if err != nil || got.Options.Host != "127.0.0.1" || got.Options.Port != 8 || !got.Options.TLS.Enabled || got.Options.TLS.TrustStore.Path != "own.jks" || got.Options.TCP.NoDelay || got.Options.LocalAddress != "" {
 		t.Errorf("%+v, %v", got.Options, err)
+	}
+	secure := o
+	secure.Own.Options.TLS.Enabled = true
+	if _, err := secure.target(tc(9)); !errors.Is(err, errPlain) {
+		t.Errorf("a node without TLS, told to one with TLS: %v", err)
+	}
+	if _, err := secure.target(tc(7)); err != nil {
+		t.Errorf("a configured one: %v", err)
+	}
+	if _, err := secure.target(other); err != nil {
+		t.Errorf("one with TLS: %v", err)
 	}
 	for _, bad := range []*core.TransportConfiguration{
 		{Factory: "org.apache.activemq.artemis.core.remoting.impl.invm.InVMConnectorFactory", Params: tc(1).Params},

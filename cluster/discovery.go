@@ -24,6 +24,9 @@ type Discovery struct {
 	log   hclog.Logger
 	work  sync.WaitGroup
 
+	closing chan struct{}
+	warned  time.Time // of a node id that two use, of run's goroutine
+
 	mu      sync.Mutex
 	heard   *Discoveries
 	changed chan struct{} // closed at the next change
@@ -56,13 +59,14 @@ func OpenDiscovery(g config.DiscoveryGroup, own string, log hclog.Logger) (*Disc
 	if refresh <= 0 {
 		refresh = 10 * time.Second
 	}
-	d := &Discovery{group: g, conn: conn, log: log, heard: NewDiscoveries(own, refresh.Milliseconds()), changed: make(chan struct{})}
+	d := &Discovery{closing: make(chan struct{}), group: g, conn: conn, log: log, heard: NewDiscoveries(own, refresh.Milliseconds()), changed: make(chan struct{})}
 	d.work.Go(d.run)
 	return d, nil
 }
 
 // Close leaves the group and waits.
 func (d *Discovery) Close() {
+	close(d.closing)
 	d.conn.Close()
 	d.work.Wait()
 }
@@ -74,8 +78,15 @@ func (d *Discovery) Nodes() ([]Discovered, <-chan struct{}) {
 	return d.heard.Nodes(), d.changed
 }
 
+// warnPeriod is how often a node id that two use is warned of at most: everybody on the network can make one up.
+const warnPeriod = time.Second
+
+// retryReceive is the pause after an error of the socket: the network may be away for a while.
+const retryReceive = 200 * time.Millisecond
+
 func (d *Discovery) run() {
 	datagram := make([]byte, maxDatagram)
+	failed := false          // which was told
 	odd := map[string]bool{} // senders of what cannot be read, each told once
 	for {
 		n, from, err := d.conn.ReadFromUDP(datagram)
@@ -83,9 +94,18 @@ func (d *Discovery) run() {
 			return
 		}
 		if err != nil {
-			d.log.Error("AMQ214010: Failed to receive datagram", "discovery_group", d.group.Name, "error", err)
-			return
+			if !failed {
+				failed = true
+				d.log.Error("AMQ214010: Failed to receive datagram", "discovery_group", d.group.Name, "error", err)
+			}
+			select {
+			case <-time.After(retryReceive):
+				continue
+			case <-d.closing:
+				return
+			}
 		}
+		failed = false
 		a, err := DecodeAnnouncement(datagram[:n])
 		if err != nil {
 			if host := from.IP.String(); !odd[host] && len(odd) < maxMembers {
@@ -106,7 +126,8 @@ func (d *Discovery) take(a Announcement) {
 		d.changed = make(chan struct{})
 	}
 	d.mu.Unlock()
-	if twice {
+	if now := time.Now(); twice && now.Sub(d.warned) > warnPeriod {
+		d.warned = now
 		d.log.Warn("AMQ212034: There are more than one servers on the network broadcasting the same node id: once after a restart that is nothing to worry about, again and again it is", "node", a.NodeID)
 	}
 }

@@ -16,6 +16,7 @@ type Locator struct {
 	o         Options
 	discovery *Discovery // nil: static
 	next      int        // of the targets
+	refused   string     // the last error of a discovered node, which was told
 }
 
 // NewLocator makes a locator. d is nil for static connectors; it outlives the locator.
@@ -38,7 +39,10 @@ func (l *Locator) targets() (list []Target, changed <-chan struct{}) {
 	for i := range nodes {
 		t, err := l.o.target(&nodes[i].Connector)
 		if err != nil {
-			l.o.Log.Debug("a discovered node is not tried", "node", nodes[i].NodeID, "error", err)
+			if text := err.Error(); text != l.refused {
+				l.refused = text
+				l.o.Log.Warn("a discovered node is not tried", "cluster_connection", l.o.Name, "node", nodes[i].NodeID, "error", err)
+			}
 			continue
 		}
 		if !SameParams(&t.Connector, &l.o.Own.Connector) {

@@ -238,6 +238,25 @@ func TestTwoPrimaries(t *testing.T) {
 	a.stop() // before the brokers
 }
 
+// TestNodeIsBackSoon: a primary that comes back before the end of its last connection was seen to here gets a new one.
+func TestNodeIsBackSoon(t *testing.T) {
+	at, bt := newEndpoint(t), newEndpoint(t)
+	a, b := newNode(t, "a", at), newNode(t, "b", bt)
+	b.connection.Activate("b")
+	a.connection.Activate("a")
+	c := a.connection
+	unwatch := c.nodes.Watch(c) // there is nobody to connect to, so it does not watch by itself
+	defer unwatch()
+	c.links["b"] = "" // ending
+	if err := c.nodes.Update(Member{NodeID: "b", UniqueEventID: 1, Primary: &bt.target.Connector}); err != nil {
+		t.Fatal(err)
+	}
+	sees(t, c.nodes, show("a", at.port, 0), show("b", bt.port, 0))
+	c.unlink("b")
+	linked(t, a, "b")
+	a.stop()
+}
+
 // TestThreePrimaries: one node's address is enough, the others are learned; all notice that one is killed.
 func TestThreePrimaries(t *testing.T) {
 	at, bt, ct := newEndpoint(t), newEndpoint(t), newEndpoint(t)

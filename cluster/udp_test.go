@@ -90,6 +90,25 @@ func TestUDP(t *testing.T) {
 	brokertest.Until(t, "the one that came back to be told", func() bool { return len(heard(d)) == 1 && l.count("AMQ212034") == 1 })
 }
 
+// TestUDPFails: an error of the socket is told once and does not end the listening.
+func TestUDPFails(t *testing.T) {
+	bg, dg := groups(t)
+	var l log
+	d := openDiscovery(t, dg, "own", &l)
+	if err := d.conn.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	brokertest.Until(t, "the error to be told", func() bool { return l.count("AMQ214010") == 1 })
+	if err := d.conn.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	defer startBroadcast(t, bg, "a", *tc(2)).Stop()
+	brokertest.Until(t, "a node to be heard", func() bool { return len(heard(d)) == 1 })
+	if n := l.count("AMQ214010"); n != 1 {
+		t.Errorf("the error was told %d times", n)
+	}
+}
+
 // TestDiscoveredCluster: two nodes find each other by discovery alone.
 func TestDiscoveredCluster(t *testing.T) {
 	bg, dg := groups(t)

@@ -23,12 +23,19 @@ type folderSim struct {
 	opened *folderProc    // has the store open
 	nodes  [2]*folderNode
 	broken error
-	steal  bool // a flaw: the primary lock is taken whoever holds it
+	flaws  folderFlaws
+}
+
+// folderFlaws are ways to be wrong.
+type folderFlaws struct {
+	machine func(Machine) Machine
+	steal   bool // the primary lock is taken whoever holds it
 }
 
 type folderNode struct {
 	policy SharedStorePolicy
 	proc   *folderProc
+	trap   int // so many orders from now on the process crashes; 0: never
 }
 
 type folderProc struct {
@@ -41,7 +48,10 @@ type folderProc struct {
 	delayed []func()
 }
 
-var errTwoOpen = errors.New("the store is open twice")
+var (
+	errTwoOpen = errors.New("the store is open twice")
+	errKeeps   = errors.New("a node that neither serves nor wants to keeps the primary lock")
+)
 
 func (s *folderSim) after(d time.Duration, p *folderProc, f func()) {
 	s.order++
@@ -74,7 +84,11 @@ func (s *folderSim) run(d time.Duration) {
 
 func (s *folderSim) start(n *folderNode) {
 	if n.proc == nil {
-		n.proc = &folderProc{s: s, n: n, m: n.policy.Machine(), timers: map[Timer]int{}}
+		m := n.policy.Machine()
+		if s.flaws.machine != nil {
+			m = s.flaws.machine(m)
+		}
+		n.proc = &folderProc{s: s, n: n, m: m, timers: map[Timer]int{}}
 		n.proc.step(Started{NodeID: "N", Sequence: -1})
 	}
 }
@@ -103,7 +117,7 @@ func (p *folderProc) peer() *folderProc {
 }
 
 func (p *folderProc) tryLock(i int) bool {
-	if p.s.locks[i] == nil || p.s.steal && i == 1 {
+	if p.s.locks[i] == nil || p.s.flaws.steal && i == 1 {
 		p.s.locks[i] = p
 	}
 	return p.s.locks[i] == p
@@ -117,8 +131,20 @@ func (p *folderProc) unlock(i int) {
 
 func (p *folderProc) step(e Event) {
 	for _, a := range slices.Clone(p.m.Step(p.s.now, e)) {
-		if p.n.proc == p {
-			p.do(a)
+		if p.n.proc != p {
+			return
+		}
+		p.do(a)
+		if p.n.trap > 0 && p.n.proc == p {
+			if p.n.trap--; p.n.trap == 0 {
+				p.end()
+			}
+		}
+	}
+	switch phase(p.m.Status().Phase) {
+	case isolated, awaitingLive:
+		if p.s.locks[1] == p && p.s.broken == nil {
+			p.s.broken = fmt.Errorf("%w: %s", errKeeps, p.m.Status().Phase)
 		}
 	}
 }
@@ -131,7 +157,11 @@ func (p *folderProc) until(every time.Duration, try func() bool, e Event) {
 		switch {
 		case p.waits != waits:
 		case try():
-			p.step(e)
+			p.s.after(p.s.between(0, 20*time.Millisecond), p, func() {
+				if p.waits == waits {
+					p.step(e)
+				}
+			})
 		default:
 			p.s.after(every, p, again)
 		}
@@ -160,6 +190,9 @@ func (p *folderProc) do(a Action) {
 		p.end()
 	case Load:
 		if s.opened != nil && s.broken == nil {
+			s.broken = errTwoOpen
+		}
+		if s.locks[1] != p && s.broken == nil {
 			s.broken = errTwoOpen
 		}
 		s.opened = p
@@ -206,6 +239,9 @@ func (p *folderProc) do(a Action) {
 	case CheckFailback:
 		soon(time.Millisecond, time.Millisecond, FailbackChecked{s.state == 'F'})
 	case ReleasePrimaryLock:
+		if s.opened == p && s.broken == nil {
+			s.broken = errTwoOpen // may come of it
+		}
 		if a.Paused && s.locks[1] == p {
 			s.state = 'P'
 		}
@@ -215,8 +251,8 @@ func (p *folderProc) do(a Action) {
 	}
 }
 
-func simulateFolder(seed uint64, steal bool) error {
-	s := &folderSim{rng: rand.New(rand.NewPCG(seed, 1)), now: simStart, state: '0', steal: steal}
+func simulateFolder(seed uint64, f folderFlaws) error {
+	s := &folderSim{rng: rand.New(rand.NewPCG(seed, 1)), now: simStart, state: '0', flaws: f}
 	failover := s.rng.IntN(2) == 0
 	s.nodes[0] = &folderNode{policy: SharedStorePolicy{FailoverOnShutdown: failover}}
 	s.nodes[1] = &folderNode{policy: SharedStorePolicy{Backup: true, AllowFailback: s.rng.IntN(3) > 0, RestartBackup: true, FailoverOnShutdown: failover}}
@@ -228,8 +264,16 @@ func simulateFolder(seed uint64, steal bool) error {
 			n := s.nodes[s.rng.IntN(2)]
 			p := n.proc
 			later := s.between(100*time.Millisecond, 5*time.Second)
-			switch kind := s.rng.IntN(4); {
+			switch kind := s.rng.IntN(7); {
+			case kind == 6:
+				n.trap = 1 + s.rng.IntN(20)
+				s.after(later, nil, func() { n.trap = 0 })
 			case p == nil:
+			case kind == 5:
+				s.after(0, p, func() { p.step(NetworkUnhealthy{}) })
+				s.after(later, p, func() { p.step(NetworkHealthy{}) })
+			case kind == 4:
+				s.after(0, p, func() { p.step(Failed{errTwoOpen}) })
 			case kind == 0:
 				p.end()
 			case kind == 1:
@@ -255,6 +299,33 @@ func simulateFolder(seed uint64, steal bool) error {
 		s.start(n)
 	}
 	s.run(30 * time.Second)
+	if err := s.healed(); err != nil {
+		return err
+	}
+	// Whoever waits takes over when the other dies, and a primary gets its place back if it may.
+	for _, n := range s.nodes {
+		if n.proc.m.Status().Active {
+			n.proc.end()
+			s.run(5 * time.Second)
+			if p := s.nodes[1-slices.Index(s.nodes[:], n)].proc; s.broken == nil && !p.m.Status().Active {
+				return fmt.Errorf("%w: state %c, %s", errNoService, s.state, p.m.Status().Phase)
+			}
+			s.start(n)
+			break
+		}
+	}
+	s.run(20 * time.Second)
+	if err := s.healed(); err != nil {
+		return err
+	}
+	if s.nodes[1].policy.AllowFailback && !s.nodes[0].proc.m.Status().Active {
+		return fmt.Errorf("%w: the primary is %s", errNoService, s.nodes[0].proc.m.Status().Phase)
+	}
+	return nil
+}
+
+// healed tells what is missing: one node serves and the other waits.
+func (s *folderSim) healed() error {
 	if s.broken != nil {
 		return s.broken
 	}
@@ -283,12 +354,12 @@ func TestSharedFolderIsOpenOnce(t *testing.T) {
 	base := rand.Uint64()>>1 | 1
 	t.Logf("seeds from %d", base)
 	for i := range uint64(3000) {
-		if err := simulateFolder(base+i, false); err != nil {
+		if err := simulateFolder(base+i, folderFlaws{}); err != nil {
 			t.Fatalf("seed %d: %v", base+i, err)
 		}
 	}
 	for seed := uint64(1); ; seed++ {
-		if err := simulateFolder(seed, true); errors.Is(err, errTwoOpen) {
+		if err := simulateFolder(seed, folderFlaws{steal: true}); errors.Is(err, errTwoOpen) {
 			break
 		}
 		if seed == 200 {

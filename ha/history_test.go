@@ -25,6 +25,8 @@ var (
 	errLostWrite = errors.New("an acknowledged write is missing")
 	errNotHealed = errors.New("not healed")
 	errExit      = errors.New("a node ended without being asked")
+	errContract  = errors.New("an order that may not stand here")
+	errNoService = errors.New("nobody serves")
 )
 
 func (h *history) fail(err error, format string, args ...any) {

@@ -18,7 +18,7 @@ func (r *replication) becomePassive() {
 // moveAway makes room for a copy of the active node's data.
 func (r *replication) moveAway() {
 	r.phase = moving
-	r.peer = ""
+	r.peer, r.sequence = "", noSequence // which goes with the data, whatever happens before DataMoved comes
 	r.nodes = locator{group: r.policy.GroupName, wait: r.policy.RetryReplicationWait}
 	if r.returned && r.locked() {
 		r.nodes.id = r.nodeID
@@ -66,7 +66,6 @@ func (r *replication) stepPassive(now quorum.Instant, e Event) {
 		}
 	case DataMoved:
 		if r.phase == moving {
-			r.sequence = noSequence
 			r.phase = joining
 			r.do(JoinCluster{})
 		}

@@ -414,7 +414,7 @@ func (r *replication) isolate() {
 // rejoin begins anew after an isolation.
 func (r *replication) rejoin() {
 	switch {
-	case r.phase == leaving && r.then == toIsolation:
+	case (r.phase == leaving || r.phase == handingOver) && r.then == toIsolation:
 		r.then = toRestart
 	case r.phase == isolated:
 		r.comeBack()

@@ -239,9 +239,13 @@ func (s *sharedStore) quit(err error) {
 	s.do(Exit{err})
 }
 
-// retreat lets go of what a passive node has.
+// retreat lets go of what a passive node has, and of what it may just have got: the fact that tells of it is void.
 func (s *sharedStore) retreat() {
 	s.do(Cancel{})
+	switch s.phase {
+	case lockingFirst, awaiting:
+		s.do(ReleasePrimaryLock{})
+	}
 	switch s.phase {
 	case lockingBackup, joiningBackup, awaiting:
 		s.do(ReleaseBackupLock{})

@@ -28,6 +28,8 @@ type sim struct {
 	write int
 	trace *strings.Builder // nil: none
 	flaws flaws
+	brisk bool // nothing takes long
+	votes bool // a pair with the voting, which has nobody to ask
 }
 
 // flaws are ways to be wrong, which the checker has to find.
@@ -39,8 +41,10 @@ type flaws struct {
 }
 
 const (
-	sessionTime = 2 * time.Second // T; the lease is as long
+	sessionTime = 2 * time.Second // T
+	leaseTime   = sessionTime * 5 / 8
 	linkTTL     = 1500 * time.Millisecond
+	syncTimeout = 1200 * time.Millisecond // for the answer to the finish packet
 	rpcTimeout  = time.Second
 	faultTime   = 14 * time.Second
 	restartTime = 7 * time.Second // after all faults: until whatever was to start again has
@@ -110,13 +114,13 @@ const simStart = quorum.Instant(1000 * time.Hour)
 
 // simNode is a machine with a disk.
 type simNode struct {
-	i       int
-	policy  ReplicationPolicy
-	id      string
-	seq     int64
-	log     []int
-	proc    *proc // nil while no process runs
-	stopped bool  // by the operator
+	i      int
+	policy ReplicationPolicy
+	id     string
+	seq    int64
+	log    []int
+	proc   *proc // nil while no process runs
+	trap   int   // so many orders from now on the process crashes; 0: never
 }
 
 // simStore is the lock store: one lock, one long.
@@ -143,7 +147,7 @@ func (x *session) Lease() quorum.Instant {
 	if x.gone || !x.locked {
 		return 0
 	}
-	return x.reply.Add(sessionTime)
+	return x.reply.Add(leaseTime)
 }
 
 // alive tells at the store whether the session is; once expired it never comes back.
@@ -160,6 +164,7 @@ func (s *sim) alive(x *session) bool {
 // link is a replication connection: from the passive node, which is ends[0], to the active one.
 type link struct {
 	ends   [2]*proc
+	synced bool              // the replica has answered the finish packet
 	closed [2]bool           // this end is closed
 	dead   [2]bool           // what this end sends is lost
 	last   [2]quorum.Instant // arrival of the last message of this end
@@ -177,7 +182,9 @@ type proc struct {
 	sess     *session
 	deadline Deadline
 	missed   <-chan struct{}
-	asked    bool // the operator asked it to end
+	mayEnd   bool  // the operator asked it to end, or its store failed
+	loaded   bool  // the store is open
+	epoch    int64 // of this activation, with the voting
 
 	// Passive.
 	link     *link
@@ -229,7 +236,7 @@ func (s *sim) start(n *simNode) {
 		m = s.flaws.machine(m)
 	}
 	p := &proc{s: s, n: n, m: m, timers: map[Timer]int{}}
-	n.proc, n.stopped = p, false
+	n.proc = p
 	s.note("node %d starts", n.i)
 	p.step(Started{n.id, n.seq})
 }
@@ -305,6 +312,11 @@ func (p *proc) step(e Event) {
 			p.s.note("  %d >   %s", p.n.i, describe(a))
 		}
 		p.do(a)
+		if p.n.trap > 0 && p.n.proc == p {
+			if p.n.trap--; p.n.trap == 0 {
+				p.s.crash(p.n)
+			}
+		}
 	}
 }
 
@@ -315,6 +327,13 @@ func (p *proc) soon(d time.Duration, valid func() bool, e Event) {
 			p.step(e)
 		}
 	})
+}
+
+// order is what a driver relies on when it carries out an order.
+func (p *proc) order(ok bool, otherwise string) {
+	if !ok {
+		p.s.hist.fail(errContract, "node %d, %s: %s", p.n.i, p.m.Status().Phase, otherwise)
+	}
 }
 
 func (p *proc) peer() *simNode { return p.s.nodes[1-p.n.i] }
@@ -336,26 +355,37 @@ func (p *proc) do(a Action) {
 	case Cancel:
 		p.ops++
 	case Exit:
-		if !p.asked {
+		if !p.mayEnd {
 			s.hist.fail(errExit, "node %d: %v", p.n.i, a.Err)
 		}
-		p.n.stopped = true
+		p.order(p.sess == nil, "it ends with the lock manager started")
+		p.order(!p.loaded, "it ends with the store open")
 		p.end()
 	case UseNodeID:
 		p.n.id = a.NodeID
 	case WriteSequence:
 		p.n.seq = a.Sequence
 	case MoveDataAway:
+		p.order(!p.loaded && p.link == nil, "the data is moved away while it is used")
 		p.n.log, p.n.seq = nil, -1
 		p.soon(s.between(time.Millisecond, 50*time.Millisecond), current, DataMoved{})
 	case Load:
+		p.order(!p.loaded && p.link == nil, "the data is loaded while it is used")
+		p.loaded = true
+		if s.votes {
+			p.deadline.Follow(Unlimited{})
+		}
 		p.soon(s.between(10*time.Millisecond, s.pick(200*time.Millisecond, 3*time.Second)), current, Loaded{})
-	case AnnounceActive, AnnounceBackup, CloseStore:
+	case AnnounceActive, AnnounceBackup:
+	case CloseStore:
+		p.loaded = false
 	case OpenAcceptors:
+		p.order(p.loaded, "clients are let in before the store is open")
 		s.note("node %d is open with %d writes, sequence %d", p.n.i, len(p.n.log), p.n.seq)
 		p.accepting = true
 		p.sent, p.confirmed, p.tapped, p.gated, p.waiting = 0, 0, false, false, nil
 		s.hist.open(s.now, p.n.i, p.n.log)
+		p.epoch = int64(s.hist.opened)
 	case StopServing:
 		p.accepting = false
 		p.waiting = nil
@@ -368,8 +398,10 @@ func (p *proc) do(a Action) {
 	case StartManager:
 		p.startManager()
 	case StopManager:
+		p.order(!p.loaded, "the lock is let go while the store is open")
 		p.stopManager()
 	case TryActivate:
+		p.order(p.sess != nil && p.link == nil, "the lock is asked for without a manager, or while the data still comes")
 		p.tryActivate(current)
 	case WatchLock:
 		p.missed = p.deadline.Follow(p.sess)
@@ -380,6 +412,12 @@ func (p *proc) do(a Action) {
 		p.call(x, func() any { return s.store.holder == x }, func(v any, ok bool) {
 			p.step(HeldChecked{ok && v.(bool)})
 		})
+	case LookForActive:
+		p.soon(s.between(time.Millisecond, 50*time.Millisecond), current, ActiveFound{p.peer().proc != nil && p.peer().proc.accepting})
+	case Vote:
+		p.soon(s.between(time.Millisecond, 50*time.Millisecond), current, VoteDone{true})
+	case CheckNetwork:
+		p.soon(time.Millisecond, current, NetworkChecked{})
 	case AwaitNext:
 		p.awaitNext(current, a.Sequence, s.now.Add(a.Timeout))
 	case JoinCluster:
@@ -403,7 +441,15 @@ func (p *proc) do(a Action) {
 	case StartSync:
 		p.startSync(a)
 	case FinishSync:
-		s.send(p.to, p, "finish", SyncFinished{p.n.id, a.Sequence})
+		l := p.to
+		s.send(l, p, "finish", SyncFinished{p.n.id, a.Sequence})
+		s.after(syncTimeout, p, func() {
+			if p.to == l && !l.closed[1] && !l.synced {
+				p.tapped = false
+				s.close(l, p)
+				p.step(SyncTimedOut{ClusterSize: 1})
+			}
+		})
 	case AnnounceReplica:
 		l := p.to
 		p.soon(5*time.Millisecond, func() bool { return p.to == l }, BackupShown{})
@@ -416,6 +462,7 @@ func (p *proc) do(a Action) {
 		}
 		p.tapped = false
 	case ReleaseAnswers:
+		p.order(p.to == nil && !p.tapped, "answers leave without the replica that is still there")
 		p.gated = false
 		p.answer()
 	case SendStopCalled:
@@ -429,7 +476,7 @@ func (p *proc) do(a Action) {
 
 // pick is mostly the first.
 func (s *sim) pick(often, seldom time.Duration) time.Duration {
-	if s.rng.IntN(8) == 0 {
+	if s.rng.IntN(8) == 0 && !s.brisk {
 		return seldom
 	}
 	return often
@@ -439,6 +486,7 @@ func (s *sim) pick(often, seldom time.Duration) time.Duration {
 
 func (p *proc) startManager() {
 	s := p.s
+	p.order(p.sess == nil, "the lock manager is started twice")
 	x := &session{p: p}
 	p.sess = x
 	sent := s.now
@@ -534,6 +582,10 @@ func (p *proc) call(x *session, f func() any, then func(v any, ok bool)) {
 // tryActivate is spec ha §3.2.
 func (p *proc) tryActivate(current func() bool) {
 	s, x, local := p.s, p.sess, p.n.seq
+	if local < 0 {
+		p.soon(0, current, LocalFailed{quorum.ErrNoSequence})
+		return
+	}
 	unavailable := func() { p.step(ManagerUnavailable{}) }
 	get := func() any { return s.store.seq }
 	p.call(x, get, func(v any, ok bool) {
@@ -848,9 +900,14 @@ func (p *proc) receive(l *link, kind string, m any) {
 		}
 		s.send(l, p, "confirm", p.received)
 	case "finish":
-		p.n.log = append(slices.Clone(p.copy), p.live...)
-		p.step(m.(Event))
+		s.after(s.pick(time.Millisecond, 2*time.Second), p, func() {
+			if p.link == l && !l.closed[0] {
+				p.n.log = append(slices.Clone(p.copy), p.live...)
+				p.step(m.(Event))
+			}
+		})
 	case "in sync":
+		l.synced = true
 		p.step(ReplicaInSync{})
 	case "confirm":
 		p.confirmed = max(p.confirmed, m.(int))
@@ -902,7 +959,11 @@ func (p *proc) answer() {
 		}
 		q := p.peer().proc
 		rival := q != nil && q.accepting && !q.frozen && (q.deadline.Live(s.now) || s.flaws.ignoreDeadline)
-		s.hist.acknowledge(s.now, p.n.i, p.m.Status().Sequence, w.id, rival)
+		sequence := p.m.Status().Sequence
+		if s.votes {
+			sequence = p.epoch
+		}
+		s.hist.acknowledge(s.now, p.n.i, sequence, w.id, rival)
 	}
 }
 

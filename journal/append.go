@@ -38,7 +38,7 @@ type op struct {
 // Begin starts an operation. It fails when the journal has failed or is closed.
 func (j *Journal) Begin(m Mode) (*Appender, error) {
 	j.mu.Lock()
-	for j.busy || j.quiet && j.err == nil || m == Wait && !j.closing && (j.barriers > 0 || j.full()) && j.err == nil {
+	for j.busy || j.quiet && j.err == nil || m == Wait && !j.closing && (j.barrier || j.full()) && j.err == nil {
 		j.wait.Wait()
 	}
 	if j.err != nil || j.closing && m == Wait {
@@ -229,7 +229,9 @@ func (a *Appender) commit(w Waiter, sync, lazy bool) (Mark, error) {
 func (a *Appender) account(o *op) {
 	j, size := a.j, o.Size()
 	j.mark += Mark(size)
-	j.recorded = j.mark
+	if o.Kind != Event {
+		j.recorded = j.mark
+	}
 	switch o.Kind {
 	case Add:
 		o.f.adds++

@@ -258,7 +258,9 @@ func (c *compaction) copyAll() error {
 					c.batch = append(c.batch, r)
 				}
 			}
-			c.live = c.look(c.batch, c.live)
+			if c.live, err = c.look(c.batch, c.live); err != nil {
+				return err
+			}
 			for i := range c.batch {
 				if err := c.record(f, &c.batch[i], c.live[i]); err != nil {
 					return err
@@ -276,11 +278,14 @@ func (c *compaction) copyAll() error {
 	for _, k := range c.order {
 		u := c.held[k]
 		c.batch = append(c.batch[:0], Record{Kind: Update, ID: k.id, UserType: k.userType, Compact: u.compact, Payload: u.payload})
-		if c.live = c.look(c.batch, c.live); c.live[0] {
-			if err := c.write(&c.batch[0]); err != nil {
-				return err
-			}
+		live, err := c.look(c.batch, c.live)
+		if err == nil && live[0] {
+			err = c.write(&c.batch[0])
 		}
+		if err != nil {
+			return err
+		}
+		c.live = live
 	}
 	if c.w != nil {
 		if err := c.w.close(); err != nil {
@@ -290,15 +295,18 @@ func (c *compaction) copyAll() error {
 	return c.j.o.FS.SyncDir(c.j.o.Dir)
 }
 
-// look finds out which records are of live ids.
-func (c *compaction) look(recs []Record, live []bool) []bool {
+// look finds out which records are of live ids. It fails when the journal has ended.
+func (c *compaction) look(recs []Record, live []bool) ([]bool, error) {
 	live = live[:0]
 	c.j.mu.Lock()
 	defer c.j.mu.Unlock()
+	if c.j.err != nil {
+		return nil, c.j.err
+	}
 	for i := range recs {
 		live = append(live, c.j.live.find(recs[i].ID) != nil)
 	}
-	return live
+	return live, nil
 }
 
 func (c *compaction) record(f *file, r *Record, live bool) error {
@@ -339,7 +347,10 @@ func (c *compaction) record(f *file, r *Record, live bool) error {
 		if t.n != r.N {
 			return nil // the load has dropped it
 		}
-		c.txLive = c.look(t.recs, c.txLive)
+		var err error
+		if c.txLive, err = c.look(t.recs, c.txLive); err != nil {
+			return err
+		}
 		for i := range t.recs {
 			rec := &t.recs[i]
 			if !c.txLive[i] {

@@ -256,7 +256,7 @@ func TestFullTap(t *testing.T) {
 	}
 }
 
-// What is no record, and so is never confirmed, holds nobody back.
+// What is no record, or an event, which old replicas do not know, may never be confirmed, and holds nobody back.
 func TestConfirmBesideStep(t *testing.T) {
 	j, _, _ := faultyJournal(t, nil)
 	defer j.Close()
@@ -282,6 +282,14 @@ func TestConfirmBesideStep(t *testing.T) {
 	empty(true, 2)
 	empty(true, 3)
 	empty(false, 4)
+	a, err := j.Begin(Wait)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Event(5, 49, 4)
+	if _, err := a.Commit(named{r, "5"}, true); err != nil {
+		t.Fatal(err)
+	}
 	if err := j.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +297,7 @@ func TestConfirmBesideStep(t *testing.T) {
 		t.Errorf("told %v before the confirmation", got)
 	}
 	j.Confirm(m)
-	until(t, "all told", func() bool { return slices.Equal(r.all(), []string{"1", "2", "3", "4"}) })
+	until(t, "all told", func() bool { return slices.Equal(r.all(), []string{"1", "2", "3", "4", "5"}) })
 }
 
 // With the flusher stuck, appends wait when the buffers are full, but not those of waiters: everything goes on when the disk

@@ -32,6 +32,8 @@ type Journal struct {
 	stop chan struct{} // closed by the end, good or bad
 	work sync.WaitGroup
 
+	barring sync.Mutex // held by the one Barrier; before mu
+
 	mu   sync.Mutex
 	wait sync.Cond // on mu: anything somebody may be waiting for has changed
 	err  error     // why appends are refused
@@ -39,14 +41,14 @@ type Journal struct {
 	closing bool
 	// busy: an operation in progress has let go of mu to wait for a file. Nobody else may touch cur.
 	busy bool
-	// barriers: only Reserve operations may begin.
-	barriers int
-	quiet    bool // no operations at all
+	// barrier: only Reserve operations may begin.
+	barrier bool
+	quiet   bool // no operations at all
 
 	cur   *buffer // being filled
 	spare *buffer // nil while the flusher writes it
 	mark  Mark    // end of the stream
-	// recorded is mark without what is no record and therefore never confirmed by a replica.
+	// recorded is mark without what a replica may never confirm: what is no record, and events, which old ones do not know.
 	recorded Mark
 	pos      int // where the next record goes in current
 	app      Appender
@@ -199,10 +201,11 @@ func (j *Journal) flush() error {
 	return nil
 }
 
-// Close writes and syncs everything, tells the waiters and closes the files. After it returns nobody is told anything.
+// Close writes and syncs everything, tells the waiters and closes the files. After it returns nobody is told anything, and nothing
+// is done to files.
 func (j *Journal) Close() error {
 	j.mu.Lock()
-	for j.barriers > 0 && j.err == nil {
+	for j.barrier && j.err == nil {
 		j.wait.Wait()
 	}
 	if errors.Is(j.err, ErrClosed) {
@@ -226,6 +229,11 @@ func (j *Journal) Close() error {
 	j.wakeFlusher()
 	j.mu.Unlock()
 	j.work.Wait()
+	j.mu.Lock()
+	for j.compaction != nil { // somebody has asked for it; it finds out soon
+		j.wait.Wait()
+	}
+	j.mu.Unlock()
 
 	j.complete()
 	j.tellMu.Lock()

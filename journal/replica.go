@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync/atomic"
 
 	"github.com/saranga-mq/saranga/journal/fs"
@@ -19,24 +18,24 @@ import (
 // Records come with their ids and transactions. What belongs together may lie on both sides of UpToDate: transactions that are
 // open then stay open, and a record of a file that has not come yet may be updated and deleted.
 //
-// Nobody is told what is durable. Written says when what was appended is in the files. Unless sync was asked for, that is all: a
-// killed process loses nothing, a node that loses its power may, until Close, which syncs everything.
+// Notify tells when what was appended is in the files, where a killed process finds it again. A node that loses its power may lose
+// the end of it: what was not synced yet is, as in any journal, when nothing has come for a moment or a file is full, and by
+// Close.
 //
-// All methods but Written are for one goroutine at a time; Written may run beside Append.
+// All methods but Notify are for one goroutine at a time; Notify may run beside Append.
 //
 // Source: spec ha §2.7; Artemis ReplicationEndpoint and FileWrapperJournal.
 type Replica struct {
-	o    Options
-	j    *Journal // nil before Begin
-	sync bool
+	o      Options
+	failed func(error)
+	j      *Journal // nil before Begin
 
 	copying bool
 	copies  map[int64]*copiedFile
 	missing int         // copies that have not ended
 	writing *copiedFile // the one whose file is open
 
-	dirty   atomic.Bool // appended to since Written
-	written chan struct{}
+	dirty atomic.Bool // appended to since Notify
 }
 
 // copiedFile is a file of the other node.
@@ -53,9 +52,9 @@ const maxCopies = 1 << 18
 // ErrCopy is wrapped by errors of what a peer sends about files.
 var ErrCopy = errors.New("copy of a journal file")
 
-// NewReplica returns a replica of the journal that o describes. Its folder must exist and hold no journal. sync asks for syncs of what
-// is appended, as far as o does.
-func NewReplica(o Options, sync bool) (*Replica, error) {
+// NewReplica returns a replica of the journal that o describes. Its folder must exist and hold no journal. failed is called on a
+// goroutine of its own when the journal has failed: then waiters are not told any more.
+func NewReplica(o Options, failed func(error)) (*Replica, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
@@ -63,10 +62,7 @@ func NewReplica(o Options, sync bool) (*Replica, error) {
 	o.Direct, o.BlockSize = false, 1
 	// The other node has accepted the record, be its buffer of another size.
 	o.BufferSize = 0
-	if !sync {
-		o.NoDatasync = true
-	}
-	return &Replica{o: o, sync: sync, written: make(chan struct{}, 1)}, nil
+	return &Replica{o: o, failed: failed}, nil
 }
 
 // Begin makes room for the files with these ids, and begins an own one with a larger id.
@@ -93,7 +89,7 @@ func (r *Replica) Begin(ids []int64) error {
 		r.copies[id] = &copiedFile{id: id}
 		last = max(last, id)
 	}
-	if r.j, _, err = openFrom(r.o, Visitor{}, last+1); err != nil {
+	if err := r.open(last + 1); err != nil {
 		return err
 	}
 	// The account does not know what is in the copies, so no file of ours may go.
@@ -103,6 +99,17 @@ func (r *Replica) Begin(ids []int64) error {
 			return fmt.Errorf("journal: reserve %s: %w", r.o.path(r.o.fileName(id)), err)
 		}
 	}
+	return nil
+}
+
+// open opens what is in the folder. Files made from now on have ids from first on.
+func (r *Replica) open(first int64) error {
+	j, _, err := openFrom(r.o, Visitor{}, first)
+	if err != nil {
+		return err
+	}
+	j.Start(Hooks{Fatal: r.failed})
+	r.j = j
 	return nil
 }
 
@@ -181,6 +188,9 @@ func (r *Replica) EndOfFile(id int64) error {
 	if err != nil {
 		return err
 	}
+	if f.size == 0 {
+		return fmt.Errorf("%w: file %d ends before its header", ErrCopy, id)
+	}
 	if r.writing == f {
 		if err := r.closeCopy(); err != nil {
 			return err
@@ -226,33 +236,21 @@ func (a *Appender) replicate(rec *Record) {
 	copy(a.put(Record{Kind: rec.Kind, UserType: rec.UserType, ID: rec.ID, Tx: rec.Tx}, n), rec.Payload)
 }
 
-// Stored implements Waiter.
-func (r *Replica) Stored() { r.written <- struct{}{} }
-
-// Written returns when everything that was appended before the call is in the files, and synced if that was asked for.
-func (r *Replica) Written() error {
+// Notify has w told when everything that was appended before the call is in the files, or, with sync, on the disk. It returns false
+// if that is so already, and does not call w.
+func (r *Replica) Notify(w Waiter, sync bool) (bool, error) {
 	if !r.dirty.Swap(false) {
-		return nil
+		return false, nil
 	}
-	j := r.j
-	a, err := j.Begin(Reserve)
+	a, err := r.j.Begin(Reserve)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if _, err := a.Commit(r, r.sync); err != nil {
-		return err
-	}
-	select {
-	case <-r.written:
-		return nil
-	case <-j.stop:
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		return j.err
-	}
+	_, err = a.Commit(w, sync)
+	return err == nil, err
 }
 
-// UpToDate loads the copies and what was appended as one journal. Written must not run.
+// UpToDate loads the copies and what was appended as one journal. Nobody may wait who was given to Notify.
 func (r *Replica) UpToDate() error {
 	if r.j == nil || !r.copying {
 		return fmt.Errorf("%w: %s is not being copied", ErrCopy, r.o.Dir)
@@ -271,46 +269,17 @@ func (r *Replica) UpToDate() error {
 	if err := r.o.FS.SyncDir(r.o.Dir); err != nil {
 		return fmt.Errorf("journal: sync %s: %w", r.o.Dir, err)
 	}
-	j, _, err := openFrom(r.o, Visitor{}, 1)
-	if err != nil {
+	if err := r.open(1); err != nil {
 		return err
 	}
-	r.j, r.copying, r.copies = j, false, nil
+	r.copying, r.copies = false, nil
 	return nil
 }
 
-// Close writes and syncs everything. Written must not run. The folder can be opened as any journal if UpToDate was called; if not, it
-// holds a part of one.
+// Close writes and syncs everything. The folder can be opened as any journal if UpToDate was called; if not, it holds a part of one.
 func (r *Replica) Close() error {
 	if r.j == nil {
 		return nil
 	}
-	err := errors.Join(r.closeCopy(), r.j.Close())
-	if r.o.NoDatasync {
-		err = errors.Join(err, r.syncAll())
-	}
-	return err
-}
-
-func (r *Replica) syncAll() error {
-	names, err := r.o.FS.List(r.o.Dir)
-	if err != nil {
-		return fmt.Errorf("journal: list %s: %w", r.o.Dir, err)
-	}
-	for _, n := range names {
-		if !strings.HasSuffix(n, "."+r.o.Ext) {
-			continue
-		}
-		f, err := r.o.FS.Open(r.o.path(n))
-		if err == nil {
-			err = errors.Join(f.Datasync(), f.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("journal: sync %s: %w", r.o.path(n), err)
-		}
-	}
-	if err := r.o.FS.SyncDir(r.o.Dir); err != nil {
-		return fmt.Errorf("journal: sync %s: %w", r.o.Dir, err)
-	}
-	return nil
+	return errors.Join(r.closeCopy(), r.j.Close())
 }

@@ -338,22 +338,30 @@ func (l *loadedMessages) message(r *Record) (*message.Message, error) {
 
 // body is the body of a large message. Old brokers moved a message without its body: then it is the original's.
 func (l *loadedMessages) body(id int64, m *message.Message) (message.Body, error) {
-	s := l.s
-	there, err := s.bodies.Exists(id)
-	if err != nil || there {
-		return s.bodies.Get(id), err
+	there, err := l.s.bodies.Exists(id)
+	if err != nil {
+		return nil, err
 	}
-	if orig, ok := m.Property(message.PropOrigMessageID).Int64(); ok {
-		if there, err := s.bodies.Exists(orig); err != nil {
+	if orig, ok := m.Property(message.PropOrigMessageID).Int64(); ok && !there {
+		if there, err := l.s.bodies.Exists(orig); err != nil {
 			return nil, err
 		} else if there {
-			from := s.bodies.Get(orig)
+			from, err := l.s.bodies.Get(orig)
+			if err != nil {
+				return nil, err
+			}
 			defer from.Release()
-			return s.CopyBody(id, true, from)
+			return l.s.CopyBody(id, true, from)
 		}
 	}
-	s.log.Warn("the body of a large message is missing, it is delivered empty", "id", id)
-	return s.bodies.Get(id), nil
+	if !there {
+		l.s.log.Warn("the body of a large message is missing, it is delivered empty", "id", id)
+	}
+	b, err := l.s.bodies.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // ref finds a reference that is there. Where there is none any more, gone says whether that is no wonder.

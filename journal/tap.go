@@ -111,22 +111,23 @@ func (j *Journal) Unpin() {
 	j.callHands()
 }
 
-// Barrier stops all appends, waits until everything is synced and a running compaction has ended, begins a new file,
-// calls f, and lets appends go on: the start of a synchronisation. files are those that hold everything before, oldest
-// first; they are complete, and stay as they are while f runs or, if f calls Pin, longer. f may Attach a tap, which
-// then sees exactly what files do not hold.
+// Barrier stops all appends, waits until everything is synced, begins a new file, calls f, and lets appends go on: the start of
+// a synchronisation. files are those that hold everything before, oldest first; they are complete, and stay as they are
+// while f runs or, if f calls Pin, longer. f may Attach a tap, which then sees exactly what files do not hold.
 //
-// Operations of waiters (Reserve) go on while Barrier waits, but not while f runs.
+// A running compaction is waited for before appends are stopped. Operations of waiters (Reserve) go on while Barrier waits,
+// but not while f runs. There is one barrier at a time.
 func (j *Journal) Barrier(f func(files []FileInfo) error) error {
+	j.barring.Lock()
+	defer j.barring.Unlock()
 	files, err := j.beginBarrier()
 	if err == nil {
 		err = f(files)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.barriers--
 	j.pins--
-	j.quiet = false
+	j.barrier, j.quiet = false, false
 	j.wait.Broadcast()
 	j.callHands()
 	return err
@@ -135,14 +136,14 @@ func (j *Journal) Barrier(f func(files []FileInfo) error) error {
 func (j *Journal) beginBarrier() ([]FileInfo, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.barriers++
-	j.pins++
-	for j.busy || j.quiet || j.compaction != nil {
+	j.pins++ // no compaction begins any more
+	for j.busy || j.compaction != nil {
 		if j.err != nil {
 			return nil, j.err
 		}
 		j.wait.Wait()
 	}
+	j.barrier = true
 	for {
 		if j.closing {
 			return nil, ErrClosed

@@ -156,8 +156,8 @@ func (m *Member) reportTo(address string, now time.Time) {
 	ctx, cancel := context.WithTimeout(m.ctx, 2*m.cfg.Timing.Report)
 	defer cancel()
 	reply, err := m.links.ask(ctx, address, kindReport, appendReport(nil, m.beat.take(now)))
-	if errors.Is(err, ErrRemoved) && m.removed.CompareAndSwap(false, true) {
-		m.log.Error("this member was removed from the group and does not serve any more; to come back it needs an empty folder and join: true", "member", m.cfg.Member)
+	if errors.Is(err, ErrRemoved) {
+		m.wasRemoved()
 	}
 	if err != nil {
 		m.log.Trace("a report was lost", "leader", address, "error", err)

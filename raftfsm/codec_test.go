@@ -11,6 +11,8 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	"github.com/saranga-mq/saranga/broker/config/yamlfile"
 )
 
 // The bytes of the layouts in frame.go and hello.go, written by hand.
@@ -110,7 +112,7 @@ func TestMalformed(t *testing.T) {
 func FuzzRPC(f *testing.F) {
 	f.Add(frame{kindReport, 1, appendReport(nil, []touch{{1, 2, 3}})}.append(nil))
 	f.Add(frame{kindReply, 1, standing{1, 2, 3, 4}.append([]byte{0})}.append(nil))
-	f.Add(frame{kindAdd, 1, appendName(appendName(nil, "d"), "127.0.0.1:1")}.append(nil))
+	f.Add(frame{kindAdd, 1, appendName(appendName(appendName(nil, "d"), "127.0.0.1:1"), howNew)}.append(nil))
 	f.Add([]byte("\x04\x00\x00\x09\x01\x00\x00\x00\x00\x00\x00\x00\x01half a proposal"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		q, err := readFrame(bytes.NewReader(b))
@@ -159,8 +161,12 @@ func FuzzConfig(f *testing.F) {
 	f.Add([]byte(exampleConfig))
 	f.Add([]byte("quorum: &a [*a]"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if c, ok, err := ParseConfig("saranga.yaml", b, "/i"); err == nil && ok {
-			_ = c.Validate()
+		if file, err := yamlfile.Parse("saranga.yaml", "/i", b); err == nil {
+			if c, ok, err := ReadConfig(file); err == nil && ok {
+				if err := c.Validate(); err != nil {
+					t.Error(err)
+				}
+			}
 		}
 	})
 }

@@ -1,13 +1,14 @@
 package raftfsm
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/saranga-mq/saranga/broker/config/yamlfile"
 )
 
 // Peer is a member of the configured list.
@@ -53,8 +54,8 @@ type Config struct {
 	Listen    string // host:port. An address that is not loopback needs TLS
 	Advertise string // host:port that the others dial. "": the address of this member in Members, or Listen
 	Folder    string // the state folder; made if it is not there
-	Members   []Peer // who founds the group; the same on all members, in any order
-	Join      bool   // this member is none of the founders: ask them to be taken in
+	Members   []Peer // who founds the group, or whom a member asks to be taken in, or what it has forgotten; in any order
+	Join      bool   // this member is none of the founders: ask the members of the list to be taken in
 	TLS       TLS
 	Timing    Timing
 	Clock     Clock        // nil: the system's
@@ -64,6 +65,9 @@ type Config struct {
 	storage  storage      // what tests change below the stores
 	snapshot snapshotting // when to take one
 }
+
+// foundsAlone reports whether the list names this member only: with an empty folder it founds a group without asking anybody.
+func (c Config) foundsAlone() bool { return len(c.Members) == 1 && !c.Join }
 
 // snapshotting are hashicorp/raft's settings of that name.
 type snapshotting struct {
@@ -110,31 +114,31 @@ func setDefault[T comparable](v *T, otherwise T) {
 	}
 }
 
-// Validate says what is wrong, with the way out. Times of 0 and an empty Advertise are their defaults.
+// Validate says what is wrong, with the way out, as a yamlfile.KeyError. Times of 0 and an empty Advertise are their defaults.
 func (c Config) Validate() error { return c.withDefaults().validate() }
 
 func (c Config) validate() error {
 	if c.Cluster == "" || len(c.Cluster) > maxName {
-		return fmt.Errorf("cluster: name %q has %d bytes, not 1 to %d", c.Cluster, len(c.Cluster), maxName)
+		return yamlfile.Wrong("cluster", "name %q has %d bytes, not 1 to %d", c.Cluster, len(c.Cluster), maxName)
 	}
 	if c.Member == "" || len(c.Member) > maxName {
-		return fmt.Errorf("member: id %q has %d bytes, not 1 to %d", c.Member, len(c.Member), maxName)
+		return yamlfile.Wrong("member", "id %q has %d bytes, not 1 to %d", c.Member, len(c.Member), maxName)
 	}
 	if c.Folder == "" {
-		return errors.New("data: the state folder is not set")
+		return yamlfile.Wrong("data", "the state folder is not set")
 	}
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return fmt.Errorf("listen: %q: %w", c.Listen, err)
+		return yamlfile.Wrong("listen", "%q: %w", c.Listen, err)
 	}
 	if err := checkAddress(c.Advertise); err != nil {
-		return fmt.Errorf("advertise: %w", err)
+		return yamlfile.Wrong("advertise", "%w", err)
 	}
 	if t := c.TLS; !t.empty() && (t.Certificate == "" || t.Key == "" || t.CA == "") {
-		return errors.New("tls: certificate, key and ca are all needed")
+		return yamlfile.Wrong("tls", "certificate, key and ca are all needed")
 	}
 	if c.TLS.empty() && !isLoopback(host) {
-		return fmt.Errorf("listen: %q is not a loopback address: whoever reaches this port would be a member. "+
+		return yamlfile.Wrong("listen", "%q is not a loopback address: whoever reaches this port would be a member. "+
 			"Set tls (certificate, key and ca) on all members, or listen on 127.0.0.1", c.Listen)
 	}
 	if err := c.validateMembers(); err != nil {
@@ -145,19 +149,20 @@ func (c Config) validate() error {
 
 func (c Config) validateMembers() error {
 	if len(c.Members) == 0 {
-		return errors.New("members: the list is empty")
+		return yamlfile.Wrong("members", "the list is empty")
 	}
 	seen, own := map[string]string{}, false
-	for _, p := range c.Members {
+	for i, p := range c.Members {
+		key := fmt.Sprintf("members[%d]", i)
 		if p.ID == "" || len(p.ID) > maxName {
-			return fmt.Errorf("members: id %q has %d bytes, not 1 to %d", p.ID, len(p.ID), maxName)
+			return yamlfile.Wrong(key+".id", "id %q has %d bytes, not 1 to %d", p.ID, len(p.ID), maxName)
 		}
 		if err := checkAddress(p.Address); err != nil {
-			return fmt.Errorf("members: %s: %w", p.ID, err)
+			return yamlfile.Wrong(key+".address", "%w", err)
 		}
 		for what, value := range map[string]string{"id": p.ID, "address": p.Address} {
 			if seen[what+value] != "" {
-				return fmt.Errorf("members: the %s %q is there twice", what, value)
+				return yamlfile.Wrong(key+"."+what, "%q is there twice", value)
 			}
 			seen[what+value] = p.ID
 		}
@@ -165,9 +170,9 @@ func (c Config) validateMembers() error {
 	}
 	switch {
 	case own && c.Join:
-		return fmt.Errorf("join: %q is one of the founders in members; a member that joins is none of them", c.Member)
+		return yamlfile.Wrong("join", "%q is one of the founders in members; a member that joins is none of them", c.Member)
 	case !own && !c.Join:
-		return fmt.Errorf("members: %q, this member, is not in the list; a member that is added to a group that exists needs join: true", c.Member)
+		return yamlfile.Wrong("members", "%q, this member, is not in the list; a member that is added to a group that exists needs join: true", c.Member)
 	}
 	return nil
 }
@@ -175,15 +180,15 @@ func (c Config) validateMembers() error {
 func (t Timing) validate() error {
 	switch {
 	case t.Heartbeat < 10*time.Millisecond || t.Heartbeat > time.Minute:
-		return fmt.Errorf("timeouts: heartbeat %v is not within 10 ms and 1 min", t.Heartbeat)
+		return yamlfile.Wrong("timeouts.heartbeat", "%v is not within 10 ms and 1 min", t.Heartbeat)
 	case t.Election < t.Heartbeat:
-		return fmt.Errorf("timeouts: election %v is shorter than heartbeat %v", t.Election, t.Heartbeat)
+		return yamlfile.Wrong("timeouts.election", "%v is shorter than heartbeat %v", t.Election, t.Heartbeat)
 	case t.Lease < 5*time.Millisecond || t.Lease > t.Heartbeat:
-		return fmt.Errorf("timeouts: lease %v is not within 5 ms and heartbeat %v", t.Lease, t.Heartbeat)
+		return yamlfile.Wrong("timeouts.lease", "%v is not within 5 ms and heartbeat %v", t.Lease, t.Heartbeat)
 	case t.Freshness < 2*t.Election:
-		return fmt.Errorf("timeouts: freshness %v is shorter than an election, which takes up to 2 × %v", t.Freshness, t.Election)
+		return yamlfile.Wrong("timeouts.freshness", "%v is shorter than an election, which takes up to 2 × %v", t.Freshness, t.Election)
 	case t.Commit < time.Millisecond || t.Report < 10*time.Millisecond || t.Report > t.Freshness/2 || t.Tick < 10*time.Millisecond:
-		return fmt.Errorf("timeouts: commit %v, report %v or tick %v is out of bounds", t.Commit, t.Report, t.Tick)
+		return yamlfile.Wrong("timeouts", "commit %v, report %v or tick %v is out of bounds", t.Commit, t.Report, t.Tick)
 	}
 	return nil
 }

@@ -37,11 +37,25 @@
 //
 // # Founding a group, and a member that lost its folder
 //
-// All members are configured with the same list. One with an empty folder asks the others before it does anything: when all have answered that they have never
-// seen a leader either, each writes the same first entry and the group exists. If one of them has, the folder here was lost: the member is filled by
-// the leader and gives nobody its vote until it has all that the leader had, because a vote of a member that forgot what it confirmed can
-// undo what was committed. One that joins gives no vote either until it has been told that it has one: if it had one before, its folder was lost.
-// A folder that is put back from a copy cannot be told from the real one: never do that, start with an empty one.
+// All founders are configured with the same list. One with an empty folder asks the others before it does anything: when all have answered that they have never
+// seen a leader either, each writes the same first entry and the group exists. If one of them has, the folder here was lost, and with it what the member had
+// confirmed: votes and entries that a majority may have counted. What happens then, by case:
+//
+//	a founder of several       asks, also those that the answers name, until n - n/2 other voters of n have answered whose own folders are
+//	                           whole: each majority that it was in had one of them. It takes the highest term of these for its own, so that no
+//	                           leader of before can use it, gives no vote until a leader has filled it, and is a member again (founding.go).
+//	                           If the others lost theirs too, it waits: the majority is lost
+//	a founder of its own       nobody to ask: it founds a new group. So it takes no other member in while its list names only itself, and
+//	                           with such a list does not start on a folder that knows of others
+//	a member that joined       asks to be taken in, and is refused as long as the group knows it as a voter; it does not run until then. The
+//	                           operator takes it out (saranga quorum leave), and it joins
+//	a member that was removed  is refused everything; it needs an empty folder and join: true
+//	two of three at once       the group stays without a leader for good. A new one, of another name and with empty folders, has to be founded,
+//	                           with all brokers and clients stopped that have locks in the old one
+//
+// A folder that is put back from a copy cannot be told from the real one by its member. The leader that had more from it tells of it, if it still leads, and fills it; but meanwhile it
+// may have voted for one that lacks what only it and members that are gone now had confirmed. Never put one back, neither with a machine's: start with an
+// empty one.
 //
 // # The port
 //

@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ const (
 	askEvery      = 200 * time.Millisecond // between two questions to those who have not answered
 	complainAfter = 10 * time.Second       // between two log lines about them
 	askTimeout    = 2 * time.Second
+	maxAsked      = 64 // members, one after another
 )
 
 // found writes the first entry of the group, the same on all founders, and starts Raft.
@@ -57,8 +59,7 @@ func (m *Member) refill(floor uint64) error {
 	return m.run()
 }
 
-// runJoining starts Raft on the folder of a member that was never known to be a voter. It gives no vote until it has heard that it has one: if it had one
-// before, what it confirmed was in a folder that is lost.
+// runJoining starts Raft on the folder of a member that the group has taken in but that was not told yet that it has a vote. Until then it gives none.
 func (m *Member) runJoining() error {
 	m.filled.Store(false)
 	m.transport.guardVotes(func(uint64) bool { return m.filled.Load() })
@@ -69,30 +70,29 @@ func (m *Member) mark(state phase, floor uint64) error {
 	return m.folder.write(marker{Cluster: m.cfg.Cluster, Member: m.cfg.Member, State: state, Floor: floor})
 }
 
-// foundOrRefill asks the other founders what they know until it is clear what to do.
+// foundOrRefill asks the other founders, and whoever they name, what they know until it is clear what to do.
 func (m *Member) foundOrRefill() {
-	var others []string
-	for _, p := range m.cfg.Members {
-		if p.ID != m.cfg.Member {
-			others = append(others, p.ID)
-		}
+	others := slices.DeleteFunc(slices.Clone(m.cfg.Members), func(p Peer) bool { return p.ID == m.cfg.Member })
+	var founders []string
+	for _, p := range others {
+		founders = append(founders, p.ID)
 	}
 	complained := m.clock.Now()
 	for {
-		answers := m.askFounders()
-		decision, floor := decideFounding(others, answers)
+		answers := m.askStatus(others)
+		decision, floor := decideFounding(m.cfg.Member, founders, answers)
 		var err error
 		switch decision {
 		case foundingFound:
 			err = m.found()
 		case foundingRefill:
 			err = m.refill(floor)
-		case foundingWait:
+		default:
 			if now := m.clock.Now(); now.Sub(complained) > complainAfter {
 				complained = now
-				silent := slices.DeleteFunc(slices.Clone(others), func(id string) bool { _, ok := answers[id]; return ok })
-				m.log.Warn("the group is founded when all its members are there once", "waiting for", strings.Join(silent, ", "))
+				m.complain(decision, others, answers)
 			}
+			others = m.named(others, answers)
 			if !m.pause(askEvery) {
 				return
 			}
@@ -105,20 +105,47 @@ func (m *Member) foundOrRefill() {
 	}
 }
 
-// askFounders asks all others at once.
-func (m *Member) askFounders() map[string]Status {
+// complain logs what a member with an empty folder waits for.
+func (m *Member) complain(d founding, others []Peer, answers map[string]Status) {
+	var silent []string
+	for _, p := range others {
+		if _, ok := answers[p.ID]; !ok {
+			silent = append(silent, p.ID)
+		}
+	}
+	waiting := strings.Join(silent, ", ")
+	switch d {
+	case foundingFew:
+		m.log.Error("this member's state folder is empty but the group exists: it takes part again when enough of the others are there to tell what it may have confirmed", "waiting for", waiting)
+	case foundingStranger:
+		m.log.Error("this member's state folder is empty, and the group exists without it. To have it taken in, list the members that there are in members of etc/saranga.yaml, without this one, and set join: true",
+			"member", m.cfg.Member)
+	default:
+		m.log.Warn("the group is founded when all its members are there once", "waiting for", waiting)
+	}
+}
+
+// named are the peers with those that answers name besides.
+func (m *Member) named(peers []Peer, answers map[string]Status) []Peer {
+	for _, s := range answers {
+		for _, other := range s.Members {
+			if other.ID != m.cfg.Member && !slices.ContainsFunc(peers, func(p Peer) bool { return p.ID == other.ID }) {
+				peers = append(peers, Peer{other.ID, other.Address})
+			}
+		}
+	}
+	return peers
+}
+
+// askStatus asks them all at once.
+func (m *Member) askStatus(peers []Peer) map[string]Status {
 	type answered struct {
 		id     string
 		status Status
 		err    error
 	}
-	results := make(chan answered, len(m.cfg.Members))
-	asked := 0
-	for _, p := range m.cfg.Members {
-		if p.ID == m.cfg.Member {
-			continue
-		}
-		asked++
+	results := make(chan answered, len(peers))
+	for _, p := range peers {
 		m.running.Go(func() {
 			ctx, cancel := context.WithTimeout(m.ctx, askTimeout)
 			defer cancel()
@@ -135,14 +162,49 @@ func (m *Member) askFounders() map[string]Status {
 		})
 	}
 	out := map[string]Status{}
-	for range asked {
+	for range peers {
 		if a := <-results; a.err == nil {
 			out[a.id] = a.status
 		} else {
-			m.log.Debug("a founder does not answer", "member", a.id, "error", a.err)
+			m.log.Debug("a member does not answer", "member", a.id, "error", a.err)
 		}
 	}
 	return out
+}
+
+// watchMembership asks the others, while there is no leader, whether this member was removed: nobody tells one that was away meanwhile.
+func (m *Member) watchMembership() {
+	for m.pause(complainAfter) {
+		address, _ := m.leader()
+		r := m.raft.Load()
+		if r == nil || address != "" || m.removed.Load() || m.folder.whose().State != phaseMember {
+			continue
+		}
+		var others []Peer
+		listed := false
+		for _, s := range m.servers() {
+			if string(s.ID) == m.cfg.Member {
+				listed = true
+			} else {
+				others = append(others, Peer{string(s.ID), string(s.Address)})
+			}
+		}
+		if !listed {
+			m.wasRemoved()
+		}
+		for _, s := range m.askStatus(others) {
+			if whole(s) && s.CommitIndex > r.LastIndex() && !slices.ContainsFunc(s.Members, func(o MemberStatus) bool { return o.ID == m.cfg.Member }) {
+				m.wasRemoved()
+			}
+		}
+	}
+}
+
+// wasRemoved notes that the group goes on without this member.
+func (m *Member) wasRemoved() {
+	if m.removed.CompareAndSwap(false, true) {
+		m.log.Error("this member was removed from the group and does not serve any more; to come back it needs an empty folder and join: true", "member", m.cfg.Member)
+	}
 }
 
 // maxAge is how long ago a majority may have confirmed the leader whose word ends a refill.
@@ -167,11 +229,22 @@ func (m *Member) catchUp(s standing) {
 	}
 }
 
-// join asks to be taken in, and for a vote as soon as it has what the others have.
+// join asks to be taken in, and for a vote as soon as it has what the others have. A member that has nothing yet does not run before: should the group know
+// it as a voter, its folder was lost, and what it would confirm now contradicts what it has confirmed before.
 func (m *Member) join() {
-	add := appendName(appendName(nil, m.cfg.Member), m.cfg.Advertise)
+	how := howNew
+	if m.raft.Load() != nil {
+		how = howAgain
+	}
+	add := appendName(appendName(appendName(nil, m.cfg.Member), m.cfg.Advertise), how)
 	for !m.askAny(kindAdd, add) {
 		if !m.pause(askEvery) {
+			return
+		}
+	}
+	if m.raft.Load() == nil {
+		if err := m.runJoining(); err != nil {
+			m.fail(err)
 			return
 		}
 	}
@@ -193,7 +266,7 @@ func (m *Member) join() {
 	m.log.Info("this member has joined the group", "member", m.cfg.Member)
 }
 
-// askAny asks the leader, or else the founders until one leads.
+// askAny asks the leader, as far as it is known here, to the members of the list, or to whoever they name.
 func (m *Member) askAny(k kind, body []byte) bool {
 	addresses := make([]string, 0, 1+len(m.cfg.Members))
 	if address, self := m.leader(); address != "" && !self {
@@ -202,14 +275,41 @@ func (m *Member) askAny(k kind, body []byte) bool {
 	for _, p := range m.cfg.Members {
 		addresses = append(addresses, p.Address)
 	}
-	for _, address := range addresses {
-		ctx, cancel := context.WithTimeout(m.ctx, askTimeout)
-		_, err := m.links.ask(ctx, address, k, body)
-		cancel()
-		if err == nil {
+	for i := 0; i < len(addresses) && i < maxAsked; i++ {
+		err := m.askOne(addresses[i], k, body)
+		switch {
+		case err == nil:
 			return true
+		case errors.Is(err, ErrRefused):
+			if now := m.clock.Now(); now.Sub(m.refusal) > complainAfter {
+				m.refusal = now
+				m.log.Error("this member cannot join the group", "member", m.cfg.Member, "asked", addresses[i], "error", err)
+			}
+		case errors.Is(err, errNotLeader):
+			if leader := m.leaderOf(addresses[i]); leader != "" && !slices.Contains(addresses, leader) {
+				addresses = append(addresses, leader)
+			}
 		}
-		m.log.Debug("a member did not help to join", "address", address, "error", err)
+		m.log.Debug("a member did not help to join", "address", addresses[i], "error", err)
 	}
 	return false
+}
+
+func (m *Member) askOne(address string, k kind, body []byte) error {
+	ctx, cancel := context.WithTimeout(m.ctx, askTimeout)
+	defer cancel()
+	_, err := m.links.ask(ctx, address, k, body)
+	return err
+}
+
+// leaderOf is the address of the leader that a member knows of.
+func (m *Member) leaderOf(address string) string {
+	ctx, cancel := context.WithTimeout(m.ctx, askTimeout)
+	defer cancel()
+	var s Status
+	body, err := m.links.ask(ctx, address, kindStatus, nil)
+	if err != nil || json.Unmarshal(body, &s) != nil {
+		return ""
+	}
+	return s.LeaderAddress
 }

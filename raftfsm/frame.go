@@ -20,7 +20,9 @@ import (
 //	2 report   n × {int64 session, uint64 owner stamp, uint32 ms}: clients,    reply: uint64 term, int64 zxid applied, uint64 last index,
 //	           and when each was last heard of                                        uint32 ms since a majority confirmed that it leads
 //	3 status   –                                                            reply: Status as JSON
-//	4 add      name id, name address: as a non-voter                        reply: no body
+//	4 add      name id, name address, name how: as a non-voter              reply: no body
+//	           how is "new" for a member that has nothing yet, "again" for one
+//	           that was taken in before and goes on with the same folder
 //	5 promote  name id: to a voter                                          reply: no body
 //	6 remove   name id                                                      reply: no body
 //	7 transfer –: lead no more                                              reply: no body
@@ -45,6 +47,12 @@ const (
 	kindRemove   kind = 6
 	kindTransfer kind = 7
 	kinds             = 8
+)
+
+// How a member asks to be taken in.
+const (
+	howNew   = "new"
+	howAgain = "again"
 )
 
 // replyCode says how a request ended.

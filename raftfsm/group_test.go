@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -218,10 +221,6 @@ func TestWipedMemberGivesNoVote(t *testing.T) {
 	}
 	l.kill(leader)
 	l.start(behind, wiped)
-	until(t, "the wiped member knows that the group exists", func() bool { return l.member(wiped).Status().Phase == "refilling" })
-	// Nor does it take entries of a term before those that others know.
-	floor := l.member(wiped).folder.whose().Floor
-	until(t, "it is in a term that the others know", func() bool { return floor > 1 && l.member(wiped).Status().Term >= floor })
 	t0 := time.Now()
 	for time.Since(t0) < 3*time.Second {
 		for _, m := range l.all() {
@@ -229,75 +228,187 @@ func TestWipedMemberGivesNoVote(t *testing.T) {
 				t.Fatalf("%s leads without what was confirmed", m.cfg.Member)
 			}
 		}
+		// Nor does it take entries of whoever may be a leader of before: it does not take part until both others are there.
+		if m := l.member(wiped); m.raft.Load() != nil || m.Status().Phase != "founding" {
+			t.Fatalf("the wiped member takes part: %+v", m.Status())
+		}
 		wait(20 * time.Millisecond)
 	}
 	l.start(leader)
-	l.leader()
+	until(t, "the wiped member is filled", func() bool { return l.member(wiped).Status().Phase == "member" })
+	if floor := l.member(wiped).Status().Term; floor < 2 {
+		t.Errorf("it is in term %d", floor)
+	}
 	l.same()
 	if _, code := l.get(wiped, "/confirmed"); code != tree.OK {
 		t.Errorf("what was confirmed is gone: %v", code)
 	}
 }
 
-// A member that joined later and lost its folder gives no vote either, before it has all that the leader has.
-func TestWipedJoinerGivesNoVote(t *testing.T) {
-	l := newLab(t, 3)
-	l.startAll()
-	founders := l.peers
-	d := Peer{"d", freeAddress(t)}
-	l.peers = append(l.peers[:3:3], d)
+// joiner is a member that is not of the founders, for start.
+func (l *lab) joiner(id string, founders []Peer) {
+	d := Peer{id, freeAddress(l.t)}
+	l.peers = append(slices.Clone(founders), d)
 	l.config = func(id string, cfg *Config) {
 		cfg.Members = founders
-		if cfg.Join = id == "d"; cfg.Join {
+		if cfg.Join = id == d.ID; cfg.Join {
 			cfg.Listen = d.Address
 		}
 	}
+}
+
+func (l *lab) tool(id string) *Tool {
+	l.t.Helper()
+	tool, err := Connect(long(l.t), "lab", l.member(id).cfg.Listen, TLS{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(tool.Close)
+	return tool
+}
+
+// A member that joined later and lost its folder is not let in while the group knows it as a voter: it does not run at all.
+func TestWipedJoinerWaits(t *testing.T) {
+	l := newLab(t, 3)
+	l.startAll()
+	founders := l.peers
+	l.joiner("d", founders)
 	l.start("d")
 	until(t, "d is a voter", func() bool { return l.member("d").Status().Phase == "member" })
-	leader := l.leader()
-	var behind []string
-	for _, p := range founders {
-		if p.ID != leader {
-			behind = append(behind, p.ID)
-		}
-	}
-	if leader == "d" {
-		behind = []string{"b", "c"}
-	}
-	for _, id := range behind[:1] {
-		l.kill(id)
-	}
-	until(t, "a leader of three", func() bool { return l.leader() != "" })
 	c := l.connect(l.member("d"), 1, 60*time.Second)
 	c.must(create("/confirmed", "", tree.Persistent))
 	l.kill("d")
 	if err := os.RemoveAll(l.folder("d")); err != nil {
 		t.Fatal(err)
 	}
+	log := l.watch()
+	l.start("d")
+	until(t, "d to say why it cannot join", func() bool { return strings.Contains(log.String(), "saranga quorum leave --member d") })
+	if s := l.member("d").Status(); l.member("d").raft.Load() != nil || s.Phase != "joining" || s.LastIndex != 0 {
+		t.Fatalf("d takes part: %+v", s)
+	}
+	l.stop("d") // neither does it after another start
+	l.start("d")
+	if err := l.tool(l.leader()).Remove(long(t), "d"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "d is a voter again", func() bool { return l.member("d").Status().Phase == "member" })
+	l.same()
+	if _, code := l.get("d", "/confirmed"); code != tree.OK {
+		t.Errorf("what was confirmed is gone: %v", code)
+	}
+}
+
+// A member that was taken in and stopped before it knew that it has a vote goes on where it was, and gives none before.
+func TestJoinerIsInterrupted(t *testing.T) {
+	l := newLab(t, 3)
+	l.startAll()
+	l.joiner("d", l.peers)
+	l.start("d")
+	until(t, "d has entries", func() bool { r := l.member("d").raft.Load(); return r != nil && r.LastIndex() > 0 })
 	for _, m := range l.all() {
 		l.kill(m.cfg.Member)
 	}
+	d := l.configOf("d") // as it was before it was told
+	f := folder{path: d.Folder}
+	if err := f.write(marker{Cluster: d.Cluster, Member: "d", State: phaseJoining}); err != nil {
+		t.Fatal(err)
+	}
 	l.start("d")
 	m := l.member("d")
-	until(t, "d runs", func() bool { return m.raft.Load() != nil })
-	if m.transport.guard.Load() == nil {
-		t.Fatal("nothing guards its vote")
-	}
-	// The vote that would make a leader of whoever lacks what was confirmed.
-	q := raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("a"), Addr: []byte(founders[0].Address)}, Term: 1000, LastLogIndex: 1, LastLogTerm: 1}
+	q := raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("a"), Addr: []byte(l.peers[0].Address)}, Term: 1000, LastLogIndex: 1000, LastLogTerm: 999}
 	answer := make(chan raft.RPCResponse, 1)
 	m.transport.pass(raft.RPC{Command: &q, RespChan: answer})
 	if r := (<-answer).Response.(*raft.RequestVoteResponse); r.Granted {
 		t.Fatal("it gave its vote")
 	}
-	for _, p := range founders {
-		l.start(p.ID)
-	}
-	until(t, "d is filled", func() bool { return m.Status().Phase == "member" && m.filled.Load() })
+	l.start("a", "b", "c")
+	until(t, "d is a voter", func() bool { return m.Status().Phase == "member" && m.filled.Load() })
 	l.same()
-	if _, code := l.get("d", "/confirmed"); code != tree.OK {
-		t.Errorf("what was confirmed is gone: %v", code)
+}
+
+// A group of one grows only when its founder knows of the new member: with an empty folder it asks that, instead of founding a
+// second group.
+func TestSoleFounder(t *testing.T) {
+	l := newLab(t, 1)
+	l.startAll()
+	founder := l.peers
+	l.joiner("b", founder)
+	log := l.watch()
+	l.start("b")
+	until(t, "b to say why it cannot join", func() bool { return strings.Contains(log.String(), "add {id: b, address: "+l.peers[1].Address) })
+	l.stop("a")
+	joined := l.config
+	l.config = func(id string, cfg *Config) {
+		joined(id, cfg)
+		if id == "a" {
+			cfg.Members = l.peers
+		}
 	}
+	l.start("a")
+	until(t, "b is a voter", func() bool { return l.member("b").Status().Phase == "member" })
+	c := l.connect(l.member("b"), 1, 60*time.Second)
+	c.must(create("/x", "", tree.Persistent))
+
+	// With a list of itself only it does not start any more: the empty folder would found a group.
+	l.kill("a")
+	alone := l.configOf("a")
+	alone.Members = founder
+	if m, err := Start(alone); err == nil {
+		m.Stop()
+		t.Fatal("it started with a list that names only itself")
+	} else if want := "members: the group has 2 members but the list names this one only"; !strings.Contains(err.Error(), want) {
+		t.Fatalf("got %v, want %s", err, want)
+	}
+	if err := os.RemoveAll(l.folder("a")); err != nil {
+		t.Fatal(err)
+	}
+	l.start("a")
+	until(t, "a knows that the group exists", func() bool { return l.member("a").Status().Phase == "refilling" })
+	if s := l.member("a").Status(); s.Blank {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A state folder that is put back from a copy is told of by the leader that had more from it, if that still leads.
+func TestFolderFromACopy(t *testing.T) {
+	l := newLab(t, 3)
+	log := l.watch()
+	l.startAll()
+	c := l.connect(l.member(l.leader()), 1, 60*time.Second)
+	c.must(create("/x", "", tree.Persistent))
+	for range 10 {
+		l.same()
+		leader := l.leader()
+		term := l.member(leader).Status().Term
+		old := l.followers()[0]
+		l.stop(old)
+		copied := filepath.Join(t.TempDir(), "copy")
+		if err := os.CopyFS(copied, os.DirFS(l.folder(old))); err != nil {
+			t.Fatal(err)
+		}
+		l.start(old)
+		c.member = l.member(leader)
+		c.must(&tree.SetData{Path: "/x", Data: []byte("new"), Version: -1})
+		l.same()
+		l.stop(old)
+		if err := os.RemoveAll(l.folder(old)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(l.folder(old), os.DirFS(copied)); err != nil {
+			t.Fatal(err)
+		}
+		l.start(old)
+		l.same()
+		told := strings.Contains(log.String(), "put back from a copy")
+		if told {
+			return
+		}
+		if now := l.member(leader).Status(); now.Role == "leader" && now.Term == term {
+			t.Fatal("the leader does not tell of it")
+		}
+	}
+	t.Fatal("the leader changed each time")
 }
 
 // A fourth member joins without a vote, gets one, and leaves.
@@ -306,16 +417,7 @@ func TestMembersJoinAndLeave(t *testing.T) {
 	l.startAll()
 	c := l.connect(l.member("a"), 1, 60*time.Second)
 	c.must(create("/x", "1", tree.Persistent))
-	founders := l.peers
-	d := Peer{"d", freeAddress(t)}
-	l.peers = append(l.peers[:3:3], d)
-	l.config = func(id string, cfg *Config) {
-		cfg.Members = founders
-		cfg.Join = id == "d"
-		if cfg.Join {
-			cfg.Listen = d.Address
-		}
-	}
+	l.joiner("d", l.peers)
 	l.start("d")
 	until(t, "d is a voter", func() bool {
 		s := l.member("d").Status()
@@ -339,6 +441,11 @@ func TestMembersJoinAndLeave(t *testing.T) {
 		return err == nil && len(s.Members) == 3
 	})
 	until(t, "d is not fresh", func() bool { return !l.member("d").Fresh() })
+	// One that was away meanwhile finds out.
+	log := l.watch()
+	l.stop("d")
+	l.start("d")
+	until(t, "d finds out that it was removed", func() bool { return strings.Contains(log.String(), "this member was removed") })
 	c.must(create("/y", "", tree.Persistent))
 	if err := tool.Transfer(long(t)); err != nil {
 		t.Errorf("transfer: %v", err)

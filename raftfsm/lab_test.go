@@ -29,6 +29,31 @@ type lab struct {
 	changed chan struct{}
 	members map[string]*Member
 	config  func(id string, c *Config)
+	log     *text
+}
+
+// text is a log that can be read meanwhile.
+type text struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (x *text) Write(p []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.b.Write(p)
+}
+
+func (x *text) String() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.b.String()
+}
+
+// watch keeps the warnings of members that are started from now on.
+func (l *lab) watch() *text {
+	l.log = &text{}
+	return l.log
 }
 
 // newLab has n founders a, b, c … that are not started.
@@ -69,13 +94,16 @@ func (l *lab) all() (out []*Member) {
 func (l *lab) folder(id string) string { return filepath.Join(l.dir, id) }
 
 func (l *lab) configOf(id string) Config {
-	level := hclog.Off
-	if os.Getenv("RAFTFSM_LOG") != "" {
-		level = hclog.LevelFromString(os.Getenv("RAFTFSM_LOG"))
+	o := hclog.LoggerOptions{Name: id, Level: hclog.Off, Output: os.Stderr, TimeFormat: "05.000"}
+	switch {
+	case os.Getenv("RAFTFSM_LOG") != "":
+		o.Level = hclog.LevelFromString(os.Getenv("RAFTFSM_LOG"))
+	case l.log != nil:
+		o.Level, o.Output = hclog.Warn, l.log
 	}
 	c := Config{
 		Cluster: "lab", Member: id, Folder: l.folder(id), Members: l.peers,
-		Log:     hclog.New(&hclog.LoggerOptions{Name: id, Level: level, Output: os.Stderr, TimeFormat: "05.000"}),
+		Log:     hclog.New(&o),
 		net:     labNetwork{l, id},
 		storage: storage{segment: 1 << 20},
 	}

@@ -152,22 +152,46 @@ func TestMajorityContact(t *testing.T) {
 	}
 }
 
+// Of n voters n - n/2 others whose folders are whole have to answer, before a member that lost its folder takes part.
 func TestDecideFounding(t *testing.T) {
-	blank, lived := Status{Blank: true}, Status{Term: 7}
-	others := []string{"b", "c"}
+	blank := Status{Blank: true, Phase: "founding"}
+	group := func(ids string) (out []MemberStatus) {
+		for _, id := range ids {
+			out = append(out, MemberStatus{ID: string(id), Voter: true})
+		}
+		return out
+	}
+	lived := func(term, commit uint64, ids string) Status {
+		return Status{Phase: "member", Term: term, CommitIndex: commit, Members: group(ids)}
+	}
+	founded := Status{Blank: true, Phase: "member", Term: 1, Members: group("abc")}
+	emptied := Status{Phase: "refilling", Term: 8, Members: group("abc")}
+	three, five := []string{"b", "c"}, []string{"b", "c", "d", "e"}
+	type answers map[string]Status
 	for name, c := range map[string]struct {
-		answers map[string]Status
+		others  []string
+		answers answers
 		want    founding
 		floor   uint64
 	}{
-		"nobody answers":          {nil, foundingWait, 0},
-		"one is missing":          {map[string]Status{"b": blank}, foundingWait, 0},
-		"all are blank":           {map[string]Status{"b": blank, "c": blank}, foundingFound, 0},
-		"one knows the group":     {map[string]Status{"b": blank, "c": lived}, foundingRefill, 7},
-		"only that one answers":   {map[string]Status{"c": lived}, foundingRefill, 7},
-		"the highest term counts": {map[string]Status{"b": {Term: 9}, "c": lived}, foundingRefill, 9},
+		"nobody answers":               {three, nil, foundingWait, 0},
+		"one is missing":               {three, answers{"b": blank}, foundingWait, 0},
+		"all are blank":                {three, answers{"b": blank, "c": blank}, foundingFound, 0},
+		"one has founded":              {three, answers{"b": blank, "c": founded}, foundingFound, 0},
+		"both know the group":          {three, answers{"b": lived(7, 5, "abc"), "c": lived(6, 5, "abc")}, foundingRefill, 7},
+		"one has not heard of it":      {three, answers{"b": founded, "c": lived(7, 5, "abc")}, foundingRefill, 7},
+		"one of two":                   {three, answers{"c": lived(7, 5, "abc")}, foundingFew, 7},
+		"the other lost its, too":      {three, answers{"b": blank, "c": lived(7, 5, "abc")}, foundingFew, 7},
+		"the other is being filled":    {three, answers{"b": emptied, "c": lived(7, 5, "abc")}, foundingFew, 8},
+		"two of four":                  {five, answers{"b": lived(7, 5, "abcde"), "c": lived(7, 5, "abcde")}, foundingFew, 7},
+		"three of four":                {five, answers{"b": lived(7, 5, "abcde"), "c": lived(7, 5, "abcde"), "e": lived(9, 1, "abcde")}, foundingRefill, 9},
+		"the newest list counts":       {three, answers{"b": lived(3, 2, "abc"), "d": lived(7, 5, "ade"), "e": lived(7, 4, "ade")}, foundingRefill, 7},
+		"those who left do not":        {three, answers{"b": lived(3, 2, "abc"), "c": lived(3, 2, "abc"), "d": lived(7, 5, "ade")}, foundingFew, 7},
+		"the group is without it":      {three, answers{"b": lived(7, 5, "bc"), "c": lived(7, 5, "bc")}, foundingStranger, 7},
+		"founder of a group of two":    {[]string{"b"}, answers{"b": lived(7, 5, "ab")}, foundingRefill, 7},
+		"it founded a group by itself": {[]string{"b"}, answers{"b": lived(7, 5, "abc")}, foundingFew, 7},
 	} {
-		if got, floor := decideFounding(others, c.answers); got != c.want || floor != c.floor {
+		if got, floor := decideFounding("a", c.others, c.answers); got != c.want || floor != c.floor {
 			t.Errorf("%s: %d with floor %d, want %d with %d", name, got, floor, c.want, c.floor)
 		}
 	}

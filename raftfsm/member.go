@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"github.com/saranga-mq/saranga/broker/config/yamlfile"
 	"github.com/saranga-mq/saranga/raftfsm/tree"
 )
 
@@ -21,6 +22,8 @@ type Member struct {
 	cfg   Config
 	log   hclog.Logger
 	clock Clock
+
+	raftLog hclog.Logger
 
 	folder    *folder
 	stores    *stores
@@ -34,6 +37,7 @@ type Member struct {
 	requests atomic.Uint64 // numbers for commands that have neither session nor number
 	moved    signal        // the leader has changed
 	beat     beat
+	refusal  time.Time    // when a refusal to be taken in was logged; of join's goroutine
 	filled   atomic.Bool  // nothing is missing here that was confirmed by this member before
 	caught   atomic.Bool  // a member that joins has what the leader has
 	removed  atomic.Bool  // the leader says that this is no member any more
@@ -60,6 +64,7 @@ func Start(cfg Config) (*Member, error) {
 	}
 	m := &Member{cfg: cfg, log: cfg.Log, clock: cfg.Clock, machine: newMachine(), failed: make(chan struct{})}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.raftLog = newRaftLog(m.log.Named("raft"), m.clock, func() bool { return m.ctx.Err() != nil })
 	var seed [8]byte
 	if _, err := rand.Read(seed[:]); err != nil {
 		return nil, fmt.Errorf("quorum member: %w", err)
@@ -91,9 +96,13 @@ func (m *Member) open() (err error) {
 	}
 	m.links = &links{port: m.port, ctx: m.ctx, open: map[string]*link{}}
 	m.transport = newTransport(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: stream{m.port}, MaxPool: 4, MaxRPCsInFlight: 1, Timeout: max(2*time.Second, 4*m.cfg.Timing.Election), Logger: m.log.Named("raft"),
+		Stream: stream{m.port}, MaxPool: 4, MaxRPCsInFlight: 1, Timeout: max(2*time.Second, 4*m.cfg.Timing.Election), Logger: m.raftLog,
 	}), m.clock.Now)
 	m.machine.applied = m.transport.applied
+	m.transport.forgot = func(id string, confirmed, has uint64) {
+		m.log.Error("a member lacks entries that it has confirmed: its state folder was lost, or put back from a copy. It gets them again; should a copy have been put back, "+
+			"what only that member and others that are gone now had confirmed may be undone", "member", id, "confirmed", confirmed, "has", has)
+	}
 	return nil
 }
 
@@ -110,7 +119,7 @@ func (m *Member) begin() error {
 	m.filled.Store(true)
 	switch m.folder.State {
 	case phaseFounding:
-		if len(m.cfg.Members) == 1 {
+		if m.cfg.foundsAlone() {
 			if err := m.found(); err != nil {
 				return err
 			}
@@ -122,13 +131,20 @@ func (m *Member) begin() error {
 			return err
 		}
 	case phaseJoining:
-		if err := m.runJoining(); err != nil {
+		if last, err := m.stores.wal.LastIndex(); err != nil {
 			return err
+		} else if last > 0 {
+			if err := m.runJoining(); err != nil {
+				return err
+			}
 		}
 		later = m.join
 	default:
 		if err := m.run(); err != nil {
 			return err
+		}
+		if n := len(m.servers()); m.cfg.foundsAlone() && n > 1 {
+			return yamlfile.Wrong("members", "the group has %d members but the list names this one only: should the state folder get lost, it would found a second group. List the others, too", n)
 		}
 	}
 	m.port.start(m.serve)
@@ -136,6 +152,7 @@ func (m *Member) begin() error {
 		m.running.Go(later)
 	}
 	m.running.Go(m.report)
+	m.running.Go(m.watchMembership)
 	m.running.Go(m.lead)
 	return nil
 }
@@ -182,7 +199,7 @@ func raftLogCache(log raft.LogStore) raft.LogStore {
 func (m *Member) raftConfig() *raft.Config {
 	conf := raft.DefaultConfig()
 	conf.LocalID = raft.ServerID(m.cfg.Member)
-	conf.Logger = m.log.Named("raft")
+	conf.Logger = m.raftLog
 	t, s := m.cfg.Timing, m.cfg.snapshot
 	conf.HeartbeatTimeout, conf.ElectionTimeout, conf.LeaderLeaseTimeout, conf.CommitTimeout = t.Heartbeat, t.Election, t.Lease, t.Commit
 	conf.SnapshotInterval, conf.SnapshotThreshold, conf.TrailingLogs = s.Interval, s.Threshold, s.Trailing

@@ -114,14 +114,14 @@ func (m *Member) change(f frame) error {
 	if !ok {
 		return errNotLeader
 	}
-	wanted := map[kind]int{kindAdd: 2, kindPromote: 1, kindRemove: 1}[f.Kind]
+	wanted := map[kind]int{kindAdd: 3, kindPromote: 1, kindRemove: 1}[f.Kind]
 	names, err := decodeNames(f.Body, wanted)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	switch f.Kind {
 	case kindAdd:
-		return m.add(r, names[0], names[1])
+		return m.add(r, names[0], names[1], names[2])
 	case kindPromote:
 		return m.promote(r, names[0])
 	case kindRemove:
@@ -141,15 +141,22 @@ func (m *Member) server(id string) (raft.Server, bool) {
 	return raft.Server{}, false
 }
 
-func (m *Member) add(r *raft.Raft, id, address string) error {
+func (m *Member) add(r *raft.Raft, id, address, how string) error {
 	if err := checkAddress(address); id == "" || err != nil {
 		return fmt.Errorf("%w: member %q at %q: %v", ErrRefused, id, address, err)
 	}
-	if s, ok := m.server(id); ok {
-		if string(s.Address) == address {
-			return nil
-		}
-		return fmt.Errorf("%w: member %q is in the group at %s; remove it first", ErrRefused, id, s.Address)
+	s, known := m.server(id)
+	switch {
+	case known && string(s.Address) != address:
+		return fmt.Errorf("%w: member %q is in the group at %s; take it out first: saranga quorum leave --member %s", ErrRefused, id, s.Address, id)
+	case known && s.Suffrage == raft.Voter && how != howAgain:
+		return fmt.Errorf("%w: member %q has a vote in the group, so its state folder was lost; take it out first: saranga quorum leave --member %s, then it joins", ErrRefused, id, id)
+	case known:
+		return nil
+	case m.cfg.foundsAlone() && len(m.servers()) == 1:
+		// Should its folder get lost, it could not know that there are others.
+		return fmt.Errorf("%w: the list of member %q names only itself; add {id: %s, address: %s} to quorum.members in its etc/saranga.yaml and restart it, then %s joins",
+			ErrRefused, m.cfg.Member, id, address, id)
 	}
 	m.log.Info("a member is added", "member", id, "address", address)
 	return r.AddNonvoter(raft.ServerID(id), raft.ServerAddress(address), 0, enqueueTimeout).Error()

@@ -17,6 +17,8 @@ import (
 //
 // It remembers when each follower last said yes to the leader of the present term.
 //
+// It tells forgot of a follower that lacks an entry that it has confirmed in this term.
+//
 // It refuses votes while guard says so (see the package comment on a member that lost its folder).
 //
 // Raft's pipelining must be off (MaxRPCsInFlight 1), so that all exchanges come through AppendEntries.
@@ -25,6 +27,7 @@ type transport struct {
 	now      func() time.Time
 	notices  sync.WaitGroup
 	requests chan raft.RPC // nil: the inner transport's
+	forgot   func(id string, confirmed, has uint64)
 	guard    atomic.Pointer[func(term uint64) bool]
 	done     chan struct{}
 
@@ -120,6 +123,10 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, q
 	}
 	p.address = target
 	if !r.Success || r.Term != q.Term {
+		if r.Term == q.Term && r.LastLog < p.acked && t.forgot != nil {
+			t.forgot(string(id), p.acked, r.LastLog)
+			p.acked = r.LastLog
+		}
 		return nil
 	}
 	if began.After(p.said) {

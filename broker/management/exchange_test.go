@@ -208,6 +208,36 @@ func take(k *brokertest.Sink) string {
 	return ""
 }
 
+// TestNoReplyFromTheDead: a node that is not live any more does what it is asked, and says nothing.
+func TestNoReplyFromTheDead(t *testing.T) {
+	w := newWorld(t, false)
+	replies := w.replyQueue("replies")
+	ask := func(resource string) {
+		if err := w.admin.Send(request(exchange{props: map[string]string{management.PropResource: resource, management.PropAttribute: "Active"}}, "replies")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("broker")
+	replies.Wait(1)
+	replies.Take()
+	w.dead.Store(true)
+	w.admin.Act(func(work *broker.Work) {
+		m, err := w.Pool().Build(request(exchange{props: map[string]string{management.PropResource: "broker", management.PropAttribute: "Active"}}, "replies"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.admin.Session.Send(work, m, broker.SendOptions{Routing: message.Unspecified}); err != nil {
+			t.Error(err)
+		}
+	})
+	w.Store.Settle()
+	w.dead.Store(false)
+	ask("broker")
+	if got := len(replies.Wait(1)); got != 1 {
+		t.Errorf("%d replies, want only that of the live node", got)
+	}
+}
+
 // A user needs manage on the management address, and with RBAC view or edit on what it asks for.
 func TestPermissions(t *testing.T) {
 	w := newWorld(t, true)

@@ -31,7 +31,7 @@ func (g *Registry) Handle(s *broker.Session, m *message.Message) {
 		return
 	}
 	to, ok := m.Property(propReplyTo).Text()
-	if !ok || to == "" {
+	if !ok || to == "" || !g.b.Live() {
 		return
 	}
 	reply.Set(propReplyTo, to)

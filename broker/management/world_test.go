@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/saranga-mq/saranga/broker"
@@ -25,6 +26,7 @@ type world struct {
 	audit  *auditLines
 	admin  *brokertest.Client
 	red    *brokertest.Sink
+	dead   atomic.Bool // the node is not live any more
 }
 
 type auditLines struct {
@@ -95,6 +97,7 @@ func newWorld(t *testing.T, rbac bool) *world {
 	w := &world{access: access, audit: &auditLines{}}
 	b := brokertest.New(t, func(o *broker.Options) {
 		o.Name, o.Access = "mgmt0", access
+		o.Live = func() bool { return !w.dead.Load() }
 		o.Manage = func(s *broker.Session, m *message.Message) { w.g.Handle(s, m) }
 	})
 	w.Broker = b

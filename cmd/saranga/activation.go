@@ -152,16 +152,16 @@ func (a *activation) step(e ha.Event) {
 	if status.Phase != before {
 		a.log.Debug("activation", "event", fmt.Sprintf("%T", e), "from", before, "to", status.Phase)
 	}
-	for i, action := range actions {
+	for i, action := range slices.Clone(actions) { // Failed makes the next list
 		err := a.carryOut(action)
 		switch {
 		case err == nil:
 		case slices.ContainsFunc(actions[i:], isExit): // the machine has ended and hears nothing any more
 			a.log.Warn("not everything could be ended in good order", "error", err)
 			a.late = errors.Join(a.late, err)
-		default:
-			a.post(ha.Failed{Err: err})
-			return // the orders behind it count on it
+		default: // the orders behind it count on it, and so would every fact that is queued
+			a.step(ha.Failed{Err: err})
+			return
 		}
 	}
 }

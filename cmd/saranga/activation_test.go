@@ -109,6 +109,23 @@ func TestOrderFails(t *testing.T) {
 	}
 }
 
+// What was queued before an order failed is heard after the failure: it would be taken for something that came of the order.
+func TestFailureComesFirst(t *testing.T) {
+	got, _ := runScript(t, func(a *activation, e ha.Event) []ha.Action {
+		switch e.(type) {
+		case ha.Started:
+			a.post(ha.BackupRegistered{})
+			return []ha.Action{ha.OpenAcceptors{}}
+		case ha.BackupRegistered:
+			return []ha.Action{ha.Exit{}}
+		}
+		return nil
+	}, func(*activation, ha.Action) error { return errTest })
+	if want := []ha.Event{ha.Started{}, ha.Failed{Err: errTest}, ha.BackupRegistered{}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+}
+
 // A timer fires once, one that is stopped or set again does not.
 func TestTimers(t *testing.T) {
 	got, err := runScript(t, func(a *activation, e ha.Event) []ha.Action {

@@ -112,6 +112,12 @@ func createCommand() *cobra.Command {
 	f.BoolVar(&c.slave, "slave", false, "the instance is the backup")
 	f.BoolVar(&o.FailoverOnShutdown, "failover-on-shutdown", false, "the backup takes over after a stop, too")
 
+	f.StringArrayVar(&o.QuorumMembers, "quorum-member", nil, "a founder of the quorum, as ID=HOST:PORT; once for each, the same for all instances")
+	f.StringVar(&o.QuorumID, "quorum-id", "", "which of them this instance is")
+	f.StringVar(&o.QuorumCluster, "quorum-cluster", "", "name of the quorum (default: "+create.DefaultQuorumCluster+")")
+	f.StringVar(&o.QuorumZooKeeper, "quorum-zookeeper", "", "HOST:PORT on which the quorum serves ZooKeeper clients")
+	f.StringArrayVar(&o.QuorumZooKeeperAllow, "quorum-zookeeper-allow", nil, "network that these may come from besides this machine")
+
 	f.BoolVar(&c.useJDBC, "jdbc", false, "keep messages in a database")
 	f.StringVar(&c.jdbc.ConnectionURL, "jdbc-connection-url", "", "URL of the database")
 	f.StringVar(&c.jdbc.DriverClassName, "jdbc-driver-class-name", "org.apache.derby.jdbc.EmbeddedDriver", "class of its driver")
@@ -309,6 +315,7 @@ func (c *creation) sayWhatNext(out io.Writer) {
 	if c.useJDBC {
 		fmt.Fprint(out, "\nWARNING: the instance keeps messages in a database, which only Artemis itself can do.\n")
 	}
+	c.sayQuorum(out)
 	script, service := filepath.Join(bin, "artemis"), filepath.Join(bin, "artemis-service")
 	fmt.Fprintf(out, "\nYou can now start the broker by executing:  \n\n   \"%s\" run\n", script)
 	if c.o.Windows {

@@ -236,7 +236,7 @@ func (p *pairNode) vote(a ha.Vote) {
 
 func (p *pairNode) checkNetwork() {
 	p.waiting.do(func(ctx context.Context) ha.Event {
-		checker := newChecker(ctx, p.in.Broker, p.log)
+		checker := p.network()
 		checked := ha.NetworkChecked{Configured: !checker.Empty()}
 		checked.Healthy = checked.Configured && checker.Healthy(ctx)
 		if ctx.Err() != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/saranga-mq/saranga/broker/config"
 	"github.com/saranga-mq/saranga/broker/logging"
+	"github.com/saranga-mq/saranga/broker/netcheck"
 	"github.com/saranga-mq/saranga/cluster"
 	"github.com/saranga-mq/saranga/ha"
 	"github.com/saranga-mq/saranga/ha/quorum"
@@ -37,6 +39,9 @@ type pairNode struct {
 
 	shared *sharedstore.NodeManager // a shared store's, and that of a node without a backup
 	locks  *lock.Node               // with replication
+
+	outlook *scope                   // of the process
+	network func() *netcheck.Checker // made once: without a network no name is found
 
 	waiting *scope // of orders that Cancel ends
 	monitor *scope // of the primary lock on a shared store
@@ -84,7 +89,8 @@ func newPairNode(in *config.Instance, logs *logging.Logging, policy ha.Policy, b
 	}
 	p := &pairNode{activation: newActivation(policy.Machine(), quorum.Now, logs.Logger(logging.Server)), in: in, logs: logs, policy: policy, begin: begin, dir: in.Path(dir)}
 	p.hands = p
-	p.waiting = p.scope()
+	p.waiting, p.outlook = p.scope(), p.scope()
+	p.network = sync.OnceValue(func() *netcheck.Checker { return newChecker(p.outlook.ctx, in.Broker, p.log) })
 	if err := p.openLocks(); err != nil {
 		return nil, err
 	}
@@ -100,10 +106,9 @@ func (p *pairNode) serve() error {
 			return errors.Join(err, p.closeLocks())
 		}
 	}
+	defer p.outlook.close()
 	if !p.alone() && checksNetwork(p.in.Broker) {
-		watch := p.scope()
-		defer watch.close()
-		watch.do(func(ctx context.Context) ha.Event {
+		p.outlook.do(func(ctx context.Context) ha.Event {
 			p.watchNetwork(ctx)
 			return nil
 		})
@@ -419,7 +424,7 @@ func (p *pairNode) moveDataAway(a ha.MoveDataAway) error {
 
 // watchNetwork tells how the network is, each time that changes.
 func (p *pairNode) watchNetwork(ctx context.Context) {
-	checker := newChecker(ctx, p.in.Broker, p.log)
+	checker := p.network()
 	if checker.Empty() {
 		p.log.Warn("nothing is left to be checked by network-check-list and network-check-URL-list: the network is not checked")
 		return

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/saranga-mq/saranga/broker/config"
 	"github.com/saranga-mq/saranga/ha"
 	"github.com/saranga-mq/saranga/ha/quorum"
+	"github.com/saranga-mq/saranga/ha/quorum/embedded"
 	"github.com/saranga-mq/saranga/ha/quorum/file"
 	"github.com/saranga-mq/saranga/ha/quorum/zookeeper"
 	"github.com/saranga-mq/saranga/journal/fs"
@@ -17,9 +19,58 @@ func (p *pairNode) sequence() quorum.FileSequence {
 	return quorum.FileSequence{FS: fs.OS{}, Dir: p.dir}
 }
 
-func (p *pairNode) startManager() error {
+func (p *pairNode) startManager() error { return p.startManagerWith(nil) }
+
+// memberNode is a pairNode whose lock manager may be the quorum member in this process.
+type memberNode struct {
+	*pairNode
+	member *quorumMember
+}
+
+// carryOut implements hands.
+func (n memberNode) carryOut(a ha.Action) error {
+	if _, ok := a.(ha.StartManager); ok {
+		return n.startManagerWith(n.member)
+	}
+	return n.pairNode.carryOut(a)
+}
+
+// connectProperty is the property of Artemis' Curator lock manager that names ZooKeeper servers.
+const connectProperty = "connect-string"
+
+// usesMember tells whether a lock manager is the quorum member in this process: that of Artemis' Curator class, which is the default, without
+// servers to connect to. With servers it never is, also where there is a member: of two nodes that ask different stores both are active.
+func usesMember(m *ha.LockManager) bool {
+	_, connects := m.Properties[connectProperty]
+	return !connects && (m.Class == "" || m.Class == quorum.ClassCurator || m.Class == quorum.ClassCuratorOld)
+}
+
+// checkManager refuses a lock manager that would have nothing to ask.
+func checkManager(in *config.Instance, policy ha.Policy, q quorumConfig) error {
+	r, ok := policy.(ha.ReplicationPolicy)
+	if !ok || r.Manager == nil || q.member != nil || !usesMember(r.Manager) {
+		return nil
+	}
+	role := "primary"
+	if r.Backup {
+		role = "backup"
+	}
+	file, line := config.Find(in.BrokerFile, map[string]string{"primary": "ha-policy/replication/primary|master/manager", "backup": "ha-policy/replication/backup|slave/manager"}[role])
+	return &config.Error{
+		File: file, Line: line, Element: "ha-policy/replication/" + role + "/manager",
+		Problem: "it has no property " + connectProperty + ", and no quorum member runs in this process: there is no section quorum in " + q.file,
+		Remedy:  "name ZooKeeper servers in that property, or describe the member in that file, as create --quorum-member does",
+	}
+}
+
+// startManagerWith starts the lock manager. member is nil if none runs in this process.
+func (p *pairNode) startManagerWith(member *quorumMember) error {
 	config := p.policy.(ha.ReplicationPolicy).Manager
-	m, err := quorum.New(config.Class, config.Properties, file.Kind(), zookeeper.Kind(p.log))
+	curator := zookeeper.Kind(p.log)
+	if member != nil && usesMember(config) {
+		curator = embedded.Kind(member.raft, member.root, p.log)
+	}
+	m, err := quorum.New(config.Class, config.Properties, file.Kind(), curator)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,13 @@ func (o replicaOwner) UpToDate(nodeID string, sequence int64) error {
 	case <-o.confirm:
 		return nil
 	case <-o.ctx.Done():
-		return errLinkClosed
+	}
+	// If the active node has died since the policy confirmed, this node takes over and ends the link: both are true then.
+	select {
+	case <-o.confirm:
+		return nil
+	default:
+		return replica.ErrClosed
 	}
 }
 
@@ -124,5 +130,5 @@ func (p *pairNode) takeOver() error {
 	if e := p.replica.Load(); e != nil {
 		return e.Activate()
 	}
-	return nil
+	return replica.Whole(storeOptions(p.in, p.log))
 }

@@ -52,7 +52,7 @@ func rootCommand() *cobra.Command {
 		createCommand(), runCommand(), stopCommand(), killCommand(), versionCommand(), pwdCommand(),
 		queueCommand(), addressCommand(), checkCommand(), userCommand(),
 		producerCommand(), consumerCommand(), browserCommand(), transferCommand(), perfCommand(),
-		dataCommand(), maskCommand(),
+		dataCommand(), maskCommand(), drillCommand(), activationCommand(), quorumCommand(),
 	)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.PersistentFlags().String(instanceFlag, "", "folder of the instance that the command is for (default: $ARTEMIS_INSTANCE)")

@@ -58,6 +58,7 @@ type nodeOptions struct {
 	live    func() bool // broker.Options.Live
 	fail    func(error) // the node can no longer keep what it acknowledges; called more than once
 	guarded bool        // the network is looked after elsewhere
+	fs      fs.FS       // of the data; nil: the system's
 	manage  management.Node
 }
 
@@ -75,7 +76,7 @@ func openNode(in *config.Instance, logs *logging.Logging, o nodeOptions) (_ *nod
 	if n.auth, err = newAuthenticator(in, &n.realms, log); err != nil {
 		return nil, err
 	}
-	if n.store, err = newStore(in, logs.Logger(logging.Journal)); err != nil {
+	if n.store, err = newStore(in, o.fs, logs.Logger(logging.Journal)); err != nil {
 		return nil, err
 	}
 	n.notifier = management.NewNotifier(management.NotifierOptions{Address: c.ManagementNotificationAddress, SuppressSessions: c.SuppressSessionNotifications, ClusterUser: c.ClusterUser, Log: log})
@@ -114,8 +115,8 @@ func openNode(in *config.Instance, logs *logging.Logging, o nodeOptions) (_ *nod
 	return n, nil
 }
 
-// newStore makes the store of an instance's data folders.
-func newStore(in *config.Instance, log hclog.Logger) (*journal.Store, error) {
+// newStore makes the store of an instance's data folders. files is the system's if nil.
+func newStore(in *config.Instance, files fs.FS, log hclog.Logger) (*journal.Store, error) {
 	c := in.Broker
 	j := c.Journal
 	for _, dir := range []string{in.Path(j.BindingsDirectory), in.Path(j.Directory), in.Path(j.LargeMessagesDirectory), in.Path(c.Paging.Directory)} {
@@ -123,7 +124,11 @@ func newStore(in *config.Instance, log hclog.Logger) (*journal.Store, error) {
 			return nil, fmt.Errorf("make a data folder: %w", err)
 		}
 	}
-	return journal.NewStore(storeOptions(in, log)), nil
+	o := storeOptions(in, log)
+	if files != nil {
+		o.FS = files
+	}
+	return journal.NewStore(o), nil
 }
 
 // storeOptions are where an instance's data is and how it is kept.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -75,9 +76,24 @@ func run(ctx context.Context, in *config.Instance, logs *logging.Logging, allowK
 	if err != nil {
 		return err
 	}
-	p, err := newPairNode(in, logs, policy, begin)
+	config, err := loadQuorum(in.Etc, in.Dir)
 	if err != nil {
 		return err
+	}
+	if err := checkManager(in, policy, config); err != nil {
+		return err
+	}
+	member, err := startMember(config, logs.Logger(quorumLogger))
+	if err != nil {
+		return err
+	}
+	p, err := newPairNode(in, logs, policy, begin)
+	if err != nil {
+		member.stop()
+		return err
+	}
+	if member != nil {
+		p.hands = memberNode{p, member}
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- p.serve() }()
@@ -92,10 +108,18 @@ func run(ctx context.Context, in *config.Instance, logs *logging.Logging, allowK
 			return exitCode(0)
 		}
 		p.post(ha.StopAsked{})
-		return <-ended
-	case err := <-ended:
+		err = <-ended
+	case <-member.failed():
+		// What the member held is void by itself. A supervisor starts the process again.
+		p.log.Error("the quorum member of this node has ended: the node stops", "error", member.err())
+		p.post(ha.StopAsked{})
+		err = errors.Join(member.err(), <-ended)
 		unwatch()
 		<-asked
-		return err
+	case err = <-ended:
+		unwatch()
+		<-asked
 	}
+	member.stop()
+	return err
 }

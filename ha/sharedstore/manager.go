@@ -202,8 +202,8 @@ func (n *NodeManager) Check() error {
 	return n.node.Check()
 }
 
-// Verify is for the journal, which calls it before each batch it writes; an error is final and the batch must not be written. It
-// costs two atomic operations, and a Check (some ten µs on a local disk) if the last call was more than a second ago.
+// Verify is for whatever answers or writes; an error is final. It costs two atomic operations, and a Check (some ten µs on a local disk)
+// if the last call was more than a second ago.
 func (n *NodeManager) Verify(now quorum.Instant) error { return n.recheck.Verify(now, n.Check) }
 
 // Monitor checks the lock, as long as the context lasts, and returns why it is lost; nil when the context ended.

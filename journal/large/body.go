@@ -56,9 +56,13 @@ func (b *Body) Retain() {
 // Release takes a hold away. The last one closes the file, and has it removed if it is deleted or belongs to a non-durable
 // message.
 func (b *Body) Release() {
-	f := b.folder
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	b.folder.mu.Lock()
+	defer b.folder.mu.Unlock()
+	b.folder.release(b)
+}
+
+// release is Body.Release with mu held.
+func (f *Folder) release(b *Body) {
 	if b.holds--; b.holds > 0 {
 		return
 	}

@@ -81,7 +81,7 @@ func (f *Folder) RemoveLeft() (removed []int64, err error) {
 
 // Get returns the body of a durable message found in the journal, with one hold. A file that is missing is an empty
 // body, as it is for Artemis.
-func (f *Folder) Get(id int64) *Body {
+func (f *Folder) Get(id int64) (*Body, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.left, id)
@@ -89,17 +89,18 @@ func (f *Folder) Get(id int64) *Body {
 }
 
 // get is Get with mu held.
-func (f *Folder) get(id int64) *Body {
+func (f *Folder) get(id int64) (*Body, error) {
 	if b := f.bodies[id]; b != nil {
 		b.holds++
-		return b
+		return b, nil
 	}
-	b := &Body{folder: f, id: id, durable: true, holds: 1}
-	if i, err := f.fsys.Stat(f.path(id, true)); err == nil {
-		b.size = i.Size
+	i, err := f.fsys.Stat(f.path(id, true))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("large messages: size of %d: %w", id, err)
 	}
+	b := &Body{folder: f, id: id, durable: true, size: i.Size, holds: 1}
 	f.bodies[id] = b
-	return b
+	return b, nil
 }
 
 // Exists tells whether there is a file of a durable body.

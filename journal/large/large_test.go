@@ -44,6 +44,15 @@ func read(t *testing.T, b *Body) []byte {
 	return p
 }
 
+func get(t *testing.T, l *Folder, id int64) *Body {
+	t.Helper()
+	b, err := l.Get(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func write(t *testing.T, l *Folder, id int64, durable bool, content []byte) *Body {
 	t.Helper()
 	w, err := l.Create(id, durable)
@@ -99,7 +108,7 @@ func TestWriteAndRead(t *testing.T) {
 	// A finished durable body survives a crash, names included.
 	m.Crash(nil)
 	for i, n := range []int{0, 1, chunk - 1, chunk, chunk + 1, 3*chunk + 5} {
-		b := l.Get(int64(i))
+		b := get(t, l, int64(i))
 		if b.Size() != int64(n) || n > 0 && !bytes.Equal(read(t, b), content(n)) {
 			t.Errorf("%d bytes: lost by the crash", n)
 		}
@@ -177,7 +186,7 @@ func TestLeftovers(t *testing.T) {
 	if n := names(t, m); !slices.Equal(n, []string{"1.msg", "2.msg", "3.msg", "5.sync", "note.txt"}) {
 		t.Errorf("after the start: %v", n)
 	}
-	b := l.Get(1) // of a message in the journal
+	b := get(t, l, 1) // of a message in the journal
 	defer b.Release()
 	l.Found(2) // of a message in a page
 	removed, err := l.RemoveLeft()

@@ -67,7 +67,7 @@ func TestSparesAreOverwritten(t *testing.T) {
 		if i, err := m.Stat(l.path(id, true)); err != nil || i.Size != int64(n) {
 			t.Errorf("%d bytes: %d after a crash, %v", n, i.Size, err)
 		}
-		b = l.Get(id)
+		b = get(t, l, id)
 		if n > 0 && !bytes.Equal(read(t, b), want) {
 			t.Errorf("%d bytes: lost by the crash", n)
 		}
@@ -120,7 +120,7 @@ func TestSparesAreBounded(t *testing.T) {
 	if got := names(t, m); len(got) != 0 {
 		t.Errorf("left %v after the end", got)
 	}
-	drop(l, l.Get(300)) // after the end nothing is kept
+	drop(l, get(t, l, 300)) // after the end nothing is kept
 	if got := kept(t, l, m); len(got) != 0 {
 		t.Errorf("kept %v after the end", got)
 	}
@@ -168,7 +168,7 @@ func TestSparesCrash(t *testing.T) {
 		var want []string
 		for id, mark := range live {
 			again.Found(id)
-			b := again.Get(id)
+			b := get(t, again, id)
 			if got := read(t, b); !bytes.Equal(got, bytes.Repeat([]byte{mark}, sizes[id])) {
 				t.Errorf("seed %d: body %d has %d bytes, not the %d of %d", seed, id, len(got), sizes[id], mark)
 			}

@@ -43,11 +43,17 @@ func (f *Folder) Attach(t Tap, begin func([]*Body)) error {
 		if !durable || err != nil || f.writing[id] || going[path.Join(f.dir, n)] {
 			continue
 		}
-		if b := f.get(id); !b.deleted {
-			bodies = append(bodies, b)
-		} else if b.holds--; b.holds == 0 {
-			delete(f.bodies, id)
+		if b := f.bodies[id]; b != nil && b.deleted {
+			continue
 		}
+		b, err := f.get(id)
+		if err != nil {
+			for _, b := range bodies {
+				f.release(b)
+			}
+			return err
+		}
+		bodies = append(bodies, b)
 	}
 	f.tap = t
 	begin(bodies)

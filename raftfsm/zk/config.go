@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/saranga-mq/saranga/broker/config/yamlfile"
 	"github.com/saranga-mq/saranga/raftfsm/tree"
 )
 
@@ -81,27 +82,30 @@ func setDefault[T comparable](v *T, otherwise T) {
 	}
 }
 
+// Validate says what is wrong, with the way out, as a yamlfile.KeyError.
+func (c Config) Validate() error { return c.withDefaults().validate() }
+
 func (c Config) validate() error {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return fmt.Errorf("listen address %q: %w", c.Listen, err)
+		return yamlfile.Wrong("listen", "address %q: %w", c.Listen, err)
 	}
 	if !isLoopback(host) && len(c.Allow) == 0 {
-		return fmt.Errorf("listen address %q is not loopback: name the networks that clients may come from, or listen on 127.0.0.1", c.Listen)
+		return yamlfile.Wrong("listen", "address %q is not loopback: name the networks that clients may come from in allow, or listen on 127.0.0.1", c.Listen)
 	}
 	if c.Root != tree.ClientRoot && !(tree.ValidPath(c.Root) && strings.HasPrefix(c.Root, tree.ClientRoot+"/")) {
-		return fmt.Errorf("root %q is neither %s nor a node below it", c.Root, tree.ClientRoot)
+		return yamlfile.Wrong("root", "%q is neither %s nor a node below it", c.Root, tree.ClientRoot)
 	}
-	for _, a := range c.Admins {
+	for i, a := range c.Admins {
 		if err := checkDigest(a); err != nil {
-			return fmt.Errorf("admin %q: %w", userOf(a), err)
+			return yamlfile.Wrong(fmt.Sprintf("admins[%d]", i), "user %q: %w", userOf(a), err)
 		}
 	}
 	if c.Limits.Frame < loginFrame || c.Limits.Frame > 1<<28 {
-		return fmt.Errorf("frame limit of %d bytes is not within 1 KiB and 256 MiB", c.Limits.Frame)
+		return yamlfile.Wrong("limits.frame", "%d bytes is not within 1 KiB and 256 MiB", c.Limits.Frame)
 	}
 	if c.TickTime < time.Millisecond || c.TickTime > time.Hour {
-		return fmt.Errorf("tick time %v is not within 1 ms and 1 h", c.TickTime)
+		return yamlfile.Wrong("tickTime", "%v is not within 1 ms and 1 h", c.TickTime)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestConfig(t *testing.T) {
 		{"loopback", Config{Listen: "127.0.0.1:2181"}, ""},
 		{"loopback 6", Config{Listen: "[::1]:2181"}, ""},
 		{"localhost", Config{Listen: "localhost:0"}, ""},
-		{"not told where", Config{}, "listen address"},
+		{"not told where", Config{}, "listen: address"},
 		{"every address", Config{Listen: ":2181"}, "not loopback"},
 		{"an address", Config{Listen: "10.0.0.1:2181"}, "not loopback"},
 		{"an address and networks", Config{Listen: "10.0.0.1:2181", Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}, ""},
@@ -34,9 +34,9 @@ func TestConfig(t *testing.T) {
 		{"root everything", Config{Listen: "127.0.0.1:0", Root: "/"}, "root"},
 		{"root dots", Config{Listen: "127.0.0.1:0", Root: "/clients/../saranga"}, "root"},
 		{"admin", Config{Listen: "127.0.0.1:0", Admins: []string{"super:xQJmxLMiHGwaqBvst5y6rkB6HQs="}}, ""},
-		{"admin in clear", Config{Listen: "127.0.0.1:0", Admins: []string{"super:secret"}}, `admin "super"`},
-		{"frames too small", Config{Listen: "127.0.0.1:0", Limits: Limits{Frame: 10}}, "frame limit"},
-		{"tick", Config{Listen: "127.0.0.1:0", TickTime: 1}, "tick time"},
+		{"admin in clear", Config{Listen: "127.0.0.1:0", Admins: []string{"super:secret"}}, `admins[0]: user "super"`},
+		{"frames too small", Config{Listen: "127.0.0.1:0", Limits: Limits{Frame: 10}}, "limits.frame: "},
+		{"tick", Config{Listen: "127.0.0.1:0", TickTime: 1}, "tickTime: "},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			err := x.cfg.withDefaults().validate()

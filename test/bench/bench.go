@@ -19,6 +19,8 @@ type bench struct {
 	sides   [2]*side // Saranga first
 	queues  int      // that have been named
 	report  *report
+
+	ensemble *ensemble // of ZooKeeper; nil before the first row that needs it
 }
 
 // Names of the brokers, as package peers gives them.
@@ -33,6 +35,8 @@ type side struct {
 	dir    string
 	main   *peers.Process // warm; nil before the first row that needs it
 	tls    int            // port of its TLS acceptor
+	pair   *haPair        // warm; nil before the first row that needs it
+	group  *raftGroup     // Saranga's three lock servers; nil before the first row that needs them
 }
 
 func newBench(ctx context.Context, o options) (*bench, error) {
@@ -66,7 +70,7 @@ func newBench(ctx context.Context, o options) (*bench, error) {
 
 // close ends the brokers and removes what they wrote.
 func (b *bench) close() error {
-	var errs []error
+	errs := []error{b.closePairs()}
 	for _, s := range b.sides {
 		if s.main != nil {
 			errs = append(errs, stopIfRunning(s.main))
@@ -116,23 +120,23 @@ func (b *bench) warm(ctx context.Context, s *side) (*peers.Process, error) {
 		return nil, err
 	}
 	s.main = p
-	return p, b.warmUp(ctx, p)
+	return p, b.warmUp(ctx, s.broker.Name(), i)
 }
 
 // warmUp sends messages of both kinds through the broker.
-func (b *bench) warmUp(ctx context.Context, p *peers.Process) error {
+func (b *bench) warmUp(ctx context.Context, broker string, i peers.Instance) error {
 	const limit = 5 * time.Minute
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%d messages took longer than %v", b.WarmUp, limit))
 	defer cancel()
 	for _, durable := range []bool{false, true} {
-		f, err := openFlow(ctx, p.Instance, flowOptions{queue: b.queue(), size: bodySize, durable: durable, window: flowWindow})
+		f, err := openFlow(ctx, i, flowOptions{queue: b.queue(), size: bodySize, durable: durable, window: flowWindow})
 		if err != nil {
-			return fmt.Errorf("warm up %s: %w", p.Broker.Name(), err)
+			return fmt.Errorf("warm up %s: %w", broker, err)
 		}
 		for f.received.Load() < int64(b.WarmUp/2) && pause(f.ctx, 10*time.Millisecond) {
 		}
 		if err := f.close(); err != nil {
-			return fmt.Errorf("warm up %s: %w", p.Broker.Name(), err)
+			return fmt.Errorf("warm up %s: %w", broker, err)
 		}
 	}
 	return nil

@@ -25,10 +25,17 @@ type perfRow struct {
 const perfWarmUp = 4 * time.Second
 
 func (r perfRow) measure(ctx context.Context, b *bench, s *side) (values, error) {
-	p := s.main
+	return r.run(ctx, b, s.main.Instance, func() (time.Duration, error) {
+		u, err := s.main.Usage()
+		return u.CPU, err
+	})
+}
+
+// run lets the client send to an instance; used tells the run time of what is measured so far.
+func (r perfRow) run(ctx context.Context, b *bench, i peers.Instance, used func() (time.Duration, error)) (values, error) {
 	name := b.queue()
 	file := filepath.Join(b.dir, name+".json")
-	args := []string{"perf", "client", "--silent", "--url", p.Instance.URL(), "--user", p.Instance.User, "--password", p.Instance.Password,
+	args := []string{"perf", "client", "--silent", "--url", i.URL(), "--user", i.User, "--password", i.Password,
 		"--max-pending", fmt.Sprint(r.pending), "--message-size", fmt.Sprint(r.size), "--json", file,
 		"--warmup", fmt.Sprint(int(perfWarmUp.Seconds())), "--duration", fmt.Sprint(int((perfWarmUp + b.Length).Seconds()) + 1)}
 	if r.persistent {
@@ -37,11 +44,11 @@ func (r perfRow) measure(ctx context.Context, b *bench, s *side) (values, error)
 	if r.destinations > 0 {
 		args = append(args, "--num-destinations", fmt.Sprint(r.destinations))
 	}
-	cpu := watchCPU(p)
+	cpu := watchCPU(used)
 	cmd := b.artemis.Tool(ctx, append(args, "queue://"+name)...)
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
-	used, cpuErr := cpu.stop()
+	curve, cpuErr := cpu.stop()
 	if err != nil {
 		return nil, fmt.Errorf("perf client: %w: %s", err, out)
 	}
@@ -52,7 +59,7 @@ func (r perfRow) measure(ctx context.Context, b *bench, s *side) (values, error)
 	if err != nil {
 		return nil, fmt.Errorf("perf client: %w", err)
 	}
-	return perfValues(text, used)
+	return perfValues(text, curve)
 }
 
 // A perfSample is an element of the client's JSON report.
@@ -113,23 +120,23 @@ type cpuWatch struct {
 	err   error
 }
 
-func watchCPU(p *peers.Process) *cpuWatch {
+func watchCPU(used func() (time.Duration, error)) *cpuWatch {
 	w := &cpuWatch{quit: make(chan struct{}), done: make(chan struct{})}
-	go w.run(p)
+	go w.run(used)
 	return w
 }
 
-func (w *cpuWatch) run(p *peers.Process) {
+func (w *cpuWatch) run(used func() (time.Duration, error)) {
 	defer close(w.done)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		u, err := p.Usage()
+		cpu, err := used()
 		if err != nil {
 			w.err = err
 			return
 		}
-		w.curve = append(w.curve, cpuPoint{time.Now(), u.CPU})
+		w.curve = append(w.curve, cpuPoint{time.Now(), cpu})
 		select {
 		case <-tick.C:
 		case <-w.quit:

@@ -29,7 +29,7 @@ func (b *bench) measure(ctx context.Context, r *report) error {
 			continue
 		}
 		result := r.add(row)
-		for n := range b.Rounds {
+		for n := range row.rounds(b.Rounds) {
 			for _, i := range order(n) {
 				if b.only != "" && b.only != b.sides[i].broker.Name() {
 					continue

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 )
 
 // A row is something measured on both brokers.
@@ -88,6 +89,32 @@ var rows = []*row{
 	{"idle", "Idle connections, one session each", []check{
 		{metric: "connections", label: "connections"},
 		{metric: "connection", label: "resident KiB per connection", most: 10}}, idle},
+	{"pair-persistent", "Replicating pair: Core persistent, lean client, 1 KiB, window 1,000", pairChecks(rate(3), cpu(1./5)), onPair(pairFlow)},
+	{"pair-perf-persistent", "Replicating pair: Core persistent, Artemis' perf client, 1 KiB", []check{rate(1.2), cpu(1. / 5), {metric: metricP99, label: "transfer p99 µs"}}, onPair(pairPerf)},
+	{"pair-closed", "Replicating pair: one client sends and waits, durable", checks(latency(1./2), []check{
+		{metric: "bare", label: "bare write + fdatasync, p50 µs"},
+		{metric: "loopback", label: "bare loopback round trip, p50 µs"},
+		{metric: "to-bare", label: "p50 by the sum of both", most: 1.6}}, pairChecks(cpu(0))), onPair(sendAndWait)},
+	{"pair-outage-zookeeper", "kill -9 of the active node of a pair, both pairs on ZooKeeper, sessions of " + equalSession + " ms", outage(check{atMost: 1}), outageOnZooKeeper.measure},
+	{"pair-outage-equal", "The same, Saranga on its Raft members", outage(check{atMost: 1}), outageEqual.measure},
+	{"pair-outage-default", "The same with each one's defaults, the Raft leader elsewhere", outage(check{most: 2.5}), outageLeaderLives.measure},
+	{"pair-outage-leader", "The same, the Raft leader killed with it", outage(check{most: 4}), onlySaranga(outageLeaderDies.measure)},
+	{"pair-lock", "Lock acquired and released, three Raft members and three ZooKeeper servers, same client", []check{
+		{metric: "lock", label: "p50 µs, at all three", atMost: 1.5}, {metric: "lock-p99", label: "p99 µs"},
+		{metric: "leader", label: "p50 µs at the leader"}, {metric: "follower", label: "p50 µs at followers"}}, lockTimes},
+	{"pair-sessions", "1,000 sessions that ping, at one of three members or servers", []check{
+		{metric: "busiest", label: "% of a core above idle, busiest member", most: 5}, {metric: "idle", label: "% of a core when idle, busiest member"},
+		{metric: "sessions", label: "sessions"}}, sessionCost},
+	{"pair-sync", "Initial synchronisation of a backup", []check{
+		{metric: "sync", label: "s from the first file to the last", atMost: 1. / 2},
+		{metric: "join", label: "s from the start of the backup's process"},
+		{metric: "size", label: "MiB on the backup"},
+		{metric: "before", label: "p99 µs of a paced durable load before"},
+		{metric: "during", label: "p99 µs meanwhile"},
+		{metric: "factor", label: "by how much it rose", most: 3}}, initialSync},
+	{longRow, "Replicating pair under full load beside busy processes, two for each core", []check{
+		{metric: "failovers", label: "failovers, lost backups", most: .5},
+		{metric: "minutes", label: "minutes"}, {metric: "pause", label: "longest time without a message ms"}, rate(0)}, amongNeighbours},
 }
 
 var stallChecks = []check{
@@ -98,9 +125,50 @@ var stallChecks = []check{
 
 func (r *row) wanted(names []string) bool { return slices.Contains(names, r.name) }
 
+// rounds is how often a row is measured of so many rounds. What counts of a long row is that nothing happens in it.
+func (r *row) rounds(wanted int) int {
+	if r.name == longRow {
+		return 1
+	}
+	return wanted
+}
+
 func rowNames() (names []string) {
 	for _, r := range rows {
 		names = append(names, r.name)
 	}
 	return names
+}
+
+// pairChecks are lines of a pair, CPU by node behind the others.
+func pairChecks(list ...check) []check {
+	return append(list, check{metric: "cpu-primary", label: "of that the primary"}, check{metric: "cpu-backup", label: "and the backup"})
+}
+
+// longRow is measured once.
+const longRow = "pair-neighbours"
+
+// groupOfPairs stands for all rows of pairs in -rows.
+const groupOfPairs = "pairs"
+
+// expandGroups puts the rows of a group in its place.
+func expandGroups(names []string) (rows []string) {
+	for _, name := range names {
+		if name != groupOfPairs {
+			rows = append(rows, name)
+			continue
+		}
+		for _, row := range rowNames() {
+			if strings.HasPrefix(row, "pair-") {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
+}
+
+// outage is the line of an outage with that target.
+func outage(c check) []check {
+	c.metric, c.label = "outage", "s without service"
+	return []check{c}
 }

@@ -168,11 +168,11 @@ func (p *BackupRegistration) decode(r *buf.Reader, _ Version) {
 	p.User = r.STR()
 	p.Password = r.STR()
 	p.WantsFailBack = r.Bool()
-	p.Connector = *readTransport(r)
+	p.Connector = *ReadTransportConfiguration(r)
 }
 func (p *BackupRegistration) encode(dst []byte, _ Version) []byte {
 	dst = buf.AppendSTR(buf.AppendSTR(dst, p.User), p.Password)
-	return appendTransport(buf.AppendBool(dst, p.WantsFailBack), &p.Connector)
+	return p.Connector.Append(buf.AppendBool(dst, p.WantsFailBack))
 }
 
 // Problems of a BackupRegistrationFailed.

@@ -125,7 +125,7 @@ func (p *FederationDownstreamConnect) decode(r *buf.Reader, _ Version) {
 			Properties: readList(r, 8, func(r *buf.Reader) [2]string { return [2]string{r.STR(), r.STR()} })}
 	})
 	p.Stream.decode(r)
-	p.Upstream = *readTransport(r)
+	p.Upstream = *ReadTransportConfiguration(r)
 }
 func (p *FederationDownstreamConnect) encode(dst []byte, _ Version) []byte {
 	dst = buf.AppendSTR(dst, p.Name)
@@ -142,7 +142,7 @@ func (p *FederationDownstreamConnect) encode(dst []byte, _ Version) []byte {
 			return buf.AppendSTR(buf.AppendSTR(dst, kv[0]), kv[1])
 		})
 	})
-	return appendTransport(p.Stream.encode(dst), &p.Upstream)
+	return p.Upstream.Append(p.Stream.encode(dst))
 }
 
 func (*FederationPolicySet) class() string { return federationPolicySet }

@@ -11,6 +11,9 @@ import (
 // NettyConnectorFactory is the factory class of a TCP connector.
 const NettyConnectorFactory = "org.apache.activemq.artemis.core.remoting.impl.netty.NettyConnectorFactory"
 
+// maxTransportParams bounds the parameters of a TransportConfiguration that is read.
+const maxTransportParams = 256
+
 // extraPrefix marks the extra properties among the parameters on the wire.
 const extraPrefix = "$.EP."
 
@@ -50,9 +53,13 @@ func (t *TransportConfiguration) Int(key string) (int64, bool) {
 	return n, err == nil
 }
 
-func readTransport(r *buf.Reader) *TransportConfiguration {
+// ReadTransportConfiguration reads one. What is wrong with it is r's error.
+func ReadTransportConfiguration(r *buf.Reader) *TransportConfiguration {
 	t := &TransportConfiguration{Name: r.STR(), Factory: r.STR()}
-	n := r.Count(6)
+	n := r.Count(6) // an empty key, its type and a bool at least
+	if n > maxTransportParams {
+		r.Fail(fmt.Sprintf("%d transport parameters, at most %d", n, maxTransportParams))
+	}
 	for i := 0; i < n && r.Err() == nil; i++ {
 		var p Param
 		p.Key, p.Extra = strings.CutPrefix(r.STR(), extraPrefix)
@@ -73,7 +80,8 @@ func readTransport(r *buf.Reader) *TransportConfiguration {
 	return t
 }
 
-func appendTransport(dst []byte, t *TransportConfiguration) []byte {
+// Append appends the configuration.
+func (t *TransportConfiguration) Append(dst []byte) []byte {
 	dst = buf.AppendSTR(dst, t.Name)
 	dst = buf.AppendSTR(dst, t.Factory)
 	dst = buf.AppendInt32(dst, int32(len(t.Params)))
@@ -102,12 +110,12 @@ func readOptTransport(r *buf.Reader) *TransportConfiguration {
 	if !r.Bool() {
 		return nil
 	}
-	return readTransport(r)
+	return ReadTransportConfiguration(r)
 }
 
 func appendOptTransport(dst []byte, t *TransportConfiguration) []byte {
 	if t == nil {
 		return buf.AppendBool(dst, false)
 	}
-	return appendTransport(buf.AppendBool(dst, true), t)
+	return t.Append(buf.AppendBool(dst, true))
 }

@@ -4,6 +4,7 @@
 //
 //	bin/artemis, bin/artemis-service     scripts that start Saranga
 //	etc/                                 configuration, see package config
+//	etc/saranga.yaml                     only with a quorum, which Artemis does not have
 //	data/ lib/ log/ tmp/                 empty
 //
 // Files that hold secrets, or are the place where an operator writes them, are

@@ -91,6 +91,14 @@ type Options struct {
 	MessageLoadBalancing                                string
 	Replicated, SharedStore, Backup, FailoverOnShutdown bool
 
+	// QuorumMembers are the founders of a quorum, as ID=HOST:PORT; QuorumID is this one's id. They are written to etc/saranga.yaml, and a replicated
+	// instance then has its lock with the quorum. QuorumCluster is DefaultQuorumCluster if empty.
+	QuorumMembers           []string
+	QuorumID, QuorumCluster string
+	// QuorumZooKeeper and QuorumZooKeeperAllow are as in Quorum.
+	QuorumZooKeeper      string
+	QuorumZooKeeperAllow []string
+
 	// JDBC keeps messages in a database; nil is files.
 	JDBC *JDBC
 

@@ -83,7 +83,7 @@ func Plan(o Options) ([]File, error) {
 			return nil, err
 		}
 	}
-	return files, nil
+	return v.sarangaYAML(files), nil
 }
 
 // values are what the templates see: the options with defaults filled in.
@@ -96,6 +96,7 @@ type values struct {
 	StaticNodes               []string
 	QueueList, AddressList    []destination
 	Permissions, Roles        []string
+	Quorum                    *Quorum // nil: no member of one
 }
 
 type destination struct{ Name, Type string }
@@ -168,6 +169,9 @@ func newValues(o Options) (*values, error) {
 	if v.AddressList, err = destinations(o.Addresses, "multicast"); err != nil {
 		return nil, fmt.Errorf("addresses: %w", err)
 	}
+	if v.Quorum, err = v.quorum(); err != nil {
+		return nil, err
+	}
 	for what, port := range map[string]int{"the default port": v.Port(61616), "an acceptor's port": v.Port(61613), "the console's port": v.WebPort()} {
 		if port < 1 || port > 65535 {
 			return nil, fmt.Errorf("%s with its offset is %d, not between 1 and 65535", what, port)
@@ -219,7 +223,7 @@ func (v *values) HTTPScheme() string {
 	return "http"
 }
 
-// HARole is the element of the shared-store policy.
+// HARole is the element of a policy in which both halves have the same.
 func (v *values) HARole() string {
 	if v.Backup {
 		return "backup"

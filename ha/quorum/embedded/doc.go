@@ -3,7 +3,8 @@
 // namespace, sees the same locks.
 //
 // Of the properties, namespace, session-ms, session-percent, connection-ms, retries and retries-ms count as they do for
-// ZooKeeper; connect-string has no effect, because there is nothing to connect to.
+// ZooKeeper; connect-string has no effect, because there is nothing to connect to: whoever reads a configuration must take the ZooKeeper client
+// where there is one, as two nodes that ask different stores are both active.
 //
 // # Session
 //

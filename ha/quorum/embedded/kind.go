@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"maps"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -12,7 +13,7 @@ import (
 // Kind is this manager for quorum.New, on the group of the member. root is the node that the endpoint's clients see as "/";
 // "" is tree.ClientRoot.
 func Kind(member Member, root string, log hclog.Logger) quorum.Kind {
-	return curator.Kind(func(p curator.Properties) (*curator.Manager, error) {
+	k := curator.Kind(func(p curator.Properties) (*curator.Manager, error) {
 		o := Options{Root: root, Timeout: p.SessionTimeout, Percent: p.SessionPercent, ConnectionTimeout: p.ConnectionTimeout, Log: log}
 		p.Log = log
 		return curator.New(p.Options, func(ctx context.Context) (curator.Session, error) {
@@ -23,4 +24,14 @@ func Kind(member Member, root string, log hclog.Logger) quorum.Kind {
 			return s, nil
 		})
 	})
+	recipe := k.New
+	k.New = func(p quorum.Properties) (quorum.Manager, error) {
+		p = maps.Clone(p)
+		if p == nil {
+			p = quorum.Properties{}
+		}
+		p["connect-string"] = "the member in this process" // the recipe cannot be without
+		return recipe(p)
+	}
+	return k
 }

@@ -96,7 +96,6 @@ func Begin(ctx context.Context, member Member, o Options) (*Session, error) {
 		owner:   binary.BigEndian.Uint64(seed[8:]) | 1,
 		timeout: max(o.Timeout, MinTimeout),
 		writing: make(chan struct{}, 1),
-		fresh:   true,
 		changed: make(chan struct{}),
 		ended:   make(chan struct{}),
 		moved:   make(chan struct{}, 1),
@@ -110,6 +109,7 @@ func Begin(ctx context.Context, member Member, o Options) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin a session with the quorum: %w", err)
 	}
+	s.fresh = member.Fresh() // a member that has just found its group is fresh a moment later
 	s.life, s.die = context.WithCancel(context.Background())
 	run, stop := context.WithCancel(context.Background())
 	s.stop = stop
@@ -166,7 +166,7 @@ func (s *Session) run(ctx context.Context) {
 				s.end()
 				continue
 			}
-			s.o.Log.Info("the quorum member is in touch with the group again")
+			s.o.Log.Info("the quorum member is in touch with the group")
 			select {
 			case s.moved <- struct{}{}:
 			default:

@@ -280,7 +280,7 @@ func TestManagers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup()
 		open := func() (quorum.Manager, quorum.Lock) {
-			m, err := quorum.New("", map[string]string{"connect-string": "unused:1", "namespace": "pair"}, Kind(g, "", nil))
+			m, err := quorum.New("", map[string]string{"namespace": "pair"}, Kind(g, "", nil))
 			if err == nil {
 				err = m.Start(t.Context())
 			}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -17,9 +18,9 @@ import (
 type Lock struct {
 	id string
 
-	mu   sync.Mutex
-	f    *os.File // nil: the manager was stopped
-	held bool
+	mu   sync.Mutex // held over the file system, which may take long; not by Lease
+	f    *os.File   // nil: the manager was stopped
+	held atomic.Bool
 }
 
 // ID implements quorum.Lock.
@@ -32,7 +33,7 @@ func (l *Lock) TryLock(context.Context) (bool, error) {
 	if l.f == nil {
 		return false, quorum.ErrNotStarted
 	}
-	if l.held {
+	if l.held.Load() {
 		return false, quorum.ErrHeld
 	}
 	err := l.set(unix.F_WRLCK)
@@ -42,7 +43,7 @@ func (l *Lock) TryLock(context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("lock %s: %w: %w", l.f.Name(), quorum.ErrUnavailable, err)
 	}
-	l.held = true
+	l.held.Store(true)
 	return true, nil
 }
 
@@ -50,10 +51,10 @@ func (l *Lock) TryLock(context.Context) (bool, error) {
 func (l *Lock) Unlock(context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.f == nil || !l.held {
+	if l.f == nil || !l.held.Load() {
 		return nil
 	}
-	l.held = false
+	l.held.Store(false)
 	if err := l.set(unix.F_UNLCK); err != nil {
 		return fmt.Errorf("unlock %s: %w: %w", l.f.Name(), quorum.ErrUnavailable, err)
 	}
@@ -68,7 +69,7 @@ func (l *Lock) HeldByCaller(context.Context) (bool, error) {
 	if l.f == nil {
 		return false, quorum.ErrNotStarted
 	}
-	if !l.held {
+	if !l.held.Load() {
 		return false, nil
 	}
 	ours, err := l.f.Stat()
@@ -100,9 +101,7 @@ func (l *Lock) Lost() <-chan struct{} { return nil }
 
 // Lease implements quorum.Lock.
 func (l *Lock) Lease() quorum.Instant {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.held {
+	if !l.held.Load() {
 		return 0
 	}
 	return quorum.NoLease
@@ -111,11 +110,12 @@ func (l *Lock) Lease() quorum.Instant {
 func (l *Lock) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held {
+	if l.held.Load() {
 		_ = l.set(unix.F_UNLCK) // closing drops it, too
 	}
 	_ = l.f.Close()
-	l.f, l.held = nil, false
+	l.f = nil
+	l.held.Store(false)
 }
 
 // set changes the lock on the whole file: from 0 to the end, wherever that will be.

@@ -3,6 +3,7 @@ package primary
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/saranga-mq/saranga/wire/core"
 	"github.com/saranga-mq/saranga/wire/core/server"
@@ -13,33 +14,47 @@ import (
 type Channel struct {
 	p *Primary
 
-	mu      sync.Mutex
-	senders map[server.Peer]*Sender
+	registering sync.Mutex
+	last        atomic.Pointer[registered] // may be lost by now; there is one sender at most
+}
+
+// registered is a connection of the server with its sender.
+type registered struct {
+	peer   server.Peer
+	sender *Sender
 }
 
 var _ server.BatchHandler = (*Channel)(nil)
 
 // NewChannel returns the channel of a primary.
-func NewChannel(p *Primary) *Channel { return &Channel{p: p, senders: map[server.Peer]*Sender{}} }
+func NewChannel(p *Primary) *Channel { return &Channel{p: p} }
 
 // Register is Primary.Register for a connection of the server, which from here on outlives the disconnection of clients. No
 // response is missed, however soon it comes.
 func (c *Channel) Register(peer server.Peer, wantsFailBack bool) (*Sender, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.registering.Lock()
+	defer c.registering.Unlock()
 	s, err := c.p.Register(peer, peer.Version(), wantsFailBack)
 	if err != nil {
 		return nil, err
 	}
 	peer.Outlive()
-	c.senders[peer] = s
+	c.last.Store(&registered{peer, s})
 	return s, nil
 }
 
+// sender is that of a connection, nil if it has none.
 func (c *Channel) sender(peer server.Peer) *Sender {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.senders[peer]
+	r := c.last.Load()
+	if r == nil || r.peer != peer { // it may be the one that is registering
+		c.registering.Lock()
+		r = c.last.Load()
+		c.registering.Unlock()
+	}
+	if r == nil || r.peer != peer {
+		return nil
+	}
+	return r.sender
 }
 
 var errUnregistered = errors.New("a packet on the replication channel from a peer that is no replica")
@@ -62,12 +77,7 @@ func (c *Channel) EndOfBatch(peer server.Peer) {
 
 // Gone implements server.ChannelHandler.
 func (c *Channel) Gone(peer server.Peer) {
-	s := c.sender(peer)
-	if s == nil {
-		return
+	if s := c.sender(peer); s != nil {
+		s.Gone(nil)
 	}
-	c.mu.Lock()
-	delete(c.senders, peer)
-	c.mu.Unlock()
-	s.Gone(nil)
 }

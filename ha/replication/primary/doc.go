@@ -10,7 +10,8 @@
 //	START_FINISH_SYNC(bindings, file ids)       | appends are stopped, both journals have begun new files
 //	START_FINISH_SYNC(large messages, ids)     /
 //	SYNC_FILE …                                  the files, in pieces; records of appends that go on stand between them
-//	START_FINISH_SYNC(finished, sequence)        both append locks are held: from here on waiters need the replica
+//	START_FINISH_SYNC(finished, sequence)        both append locks are held: from here on waiters need the replica; it is
+//	                                             sent when what went before is answered, so never to one that is silent
 //	APPEND, DELETE, PREPARE, COMMIT … LARGE_*    live, in the order in which they were appended
 //	SCHEDULED_FAILOVER(stop called)              a clean stop begins; the last records follow
 //	SCHEDULED_FAILOVER(fail over)                and ends

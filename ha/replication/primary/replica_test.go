@@ -65,6 +65,7 @@ type peer struct {
 	done     chan struct{}
 	work     sync.WaitGroup
 	refuse   func(n int, p core.Packet) core.Packet // another answer to packet n
+	holdEnd  bool                                   // the finish packet, and what follows, is not answered
 }
 
 func newPeer(v core.Version) *peer {
@@ -161,6 +162,11 @@ func (p *peer) answer() {
 			return
 		}
 		x := p.packets[p.answered]
+		if p.holdEnd && isFinish(x) {
+			p.mu.Unlock()
+			p.sender.EndOfBatch()
+			return
+		}
 		response := responseTo(x)
 		if p.refuse != nil {
 			response = p.refuse(p.answered, x)
@@ -181,6 +187,11 @@ func (p *peer) answer() {
 			p.Close(err)
 		}
 	}
+}
+
+func isFinish(x core.Packet) bool {
+	s, ok := x.(*core.ReplicationStartFinishSync)
+	return ok && s.Finished
 }
 
 func responseTo(x core.Packet) core.Packet {

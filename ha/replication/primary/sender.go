@@ -238,8 +238,10 @@ func (s *Sender) HandleFrame(f core.Frame) error {
 			s.responses++
 			return nil
 		}
-		s.EndOfBatch()
-		if err := s.answered(1, true); err != nil {
+		if err = s.count(); err == nil {
+			err = s.answered(1, true)
+		}
+		if err != nil {
 			return s.refuse(err)
 		}
 		s.mu.Lock()
@@ -263,14 +265,19 @@ func (s *Sender) refuse(err error) error {
 
 // EndOfBatch tells that the frames of one read have been handled: waiters are told of what the responses confirm.
 func (s *Sender) EndOfBatch() {
-	n := s.responses
-	if n == 0 {
-		return
-	}
-	s.responses = 0
-	if err := s.answered(n, false); err != nil {
+	if err := s.count(); err != nil {
 		s.fail(err)
 	}
+}
+
+// count counts the responses that were read.
+func (s *Sender) count() error {
+	n := s.responses
+	if n == 0 {
+		return nil
+	}
+	s.responses = 0
+	return s.answered(n, false)
 }
 
 func (s *Sender) answered(n int, acknowledged bool) error {

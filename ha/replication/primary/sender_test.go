@@ -1,8 +1,10 @@
 package primary
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/saranga-mq/saranga/broker"
+	"github.com/saranga-mq/saranga/broker/message"
 	"github.com/saranga-mq/saranga/journal/fs"
 	"github.com/saranga-mq/saranga/wire/buf"
 	"github.com/saranga-mq/saranga/wire/core"
@@ -112,10 +115,6 @@ func TestLost(t *testing.T) {
 // What a replica may do wrong. Each loses it, and says why.
 func TestBadReplica(t *testing.T) {
 	normal := &core.ReplicationResponse{Form: core.TypeReplicationResponse}
-	isFinish := func(x core.Packet) bool {
-		s, ok := x.(*core.ReplicationStartFinishSync)
-		return ok && s.Finished
-	}
 	for name, test := range map[string]struct {
 		refuse func(n int, x core.Packet) core.Packet
 		want   string
@@ -167,6 +166,31 @@ func TestBadReplica(t *testing.T) {
 			n.close(p)
 		})
 	}
+	t.Run("answers too much and acknowledges", func(t *testing.T) {
+		n := newNode(t, fs.NewMem(), nil)
+		p := newPeer(wireVersion)
+		p.holdEnd = true
+		s, err := n.p.Register(p, wireVersion, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.start(s)
+		until(t, "only the finish packet is not answered", func() bool {
+			received, answered := p.count()
+			return received > 0 && answered == received-1 && isFinish(p.all()[answered])
+		})
+		p.reading.Lock()
+		for _, x := range []core.Packet{normal, normal, &core.ReplicationResponse{SynchronizationIsFinishedAcknowledgement: true}} {
+			f, _, _, _ := core.Split(core.Append(nil, 2, x, wireVersion), 1<<20)
+			err = s.HandleFrame(f)
+		}
+		p.reading.Unlock()
+		if l := <-n.lost; !errors.Is(err, errAnswers) || !errors.Is(l.Reason, errAnswers) || !l.Held || l.Synchronised {
+			t.Errorf("lost %+v, %v", l, err)
+		}
+		n.p.Release()
+		n.close(p)
+	})
 	t.Run("answers what it was not sent", func(t *testing.T) {
 		n := newNode(t, fs.NewMem(), nil)
 		p := n.attach(wireVersion)
@@ -351,8 +375,10 @@ func TestStoreFailure(t *testing.T) {
 	n := newNode(t, f, nil)
 	q := n.queue("q")
 	p := n.attach(wireVersion)
-	f.Add(fs.Rule{Op: fs.OpSync, Pattern: "*.amq", Err: syscall.EIO})
-	_, w := n.send(q, "x")
+	_, w := n.send(q, "where records go")
+	<-w
+	f.Add(fs.Rule{Op: fs.OpSync, Pattern: n.holds("where records go"), Err: syscall.EIO}) // free files are synced, too
+	_, w = n.send(q, "x")
 	<-n.fatal
 	until(t, "the replica has answered", p.settled)
 	if w.done() {
@@ -361,4 +387,19 @@ func TestStoreFailure(t *testing.T) {
 	p.stop()
 	n.p.Close()
 	_ = n.store.Close()
+}
+
+// holds finds the file of the messages journal that holds a text.
+func (n *node) holds(text string) string {
+	n.t.Helper()
+	want := message.AppendText(nil, text)
+	names, err := n.o.FS.List(n.o.Journal)
+	for _, name := range names {
+		var b []byte
+		if b, err = fs.ReadFile(n.o.FS, path.Join(n.o.Journal, name)); err == nil && bytes.Contains(b, want) {
+			return name
+		}
+	}
+	n.t.Fatalf("no file of %v holds %q: %v", names, text, err)
+	return ""
 }

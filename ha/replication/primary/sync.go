@@ -47,6 +47,10 @@ func (s *Sender) synchronise() error {
 	if err := s.copyFiles(sn); err != nil {
 		return err
 	}
+	// One that is gone, or too slow, is found out before anybody waits for it.
+	if !s.q.await() {
+		return s.cause()
+	}
 	finish := s.finishPacket(s.o.ActivationSequence())
 	s.o.Store.Gate(func() bool {
 		s.mu.Lock()

@@ -2,6 +2,7 @@ package primary
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/saranga-mq/saranga/broker"
 	"github.com/saranga-mq/saranga/journal/fs"
@@ -171,15 +174,14 @@ func TestInitialSynchronisation(t *testing.T) {
 	n.close(p)
 }
 
-// As long as files are copied nobody waits for the replica, and losing it holds nobody; from the finish packet on everybody
-// waits.
+// As long as files are copied nobody waits for the replica; from the finish packet on everybody does.
 func TestGateAtFinish(t *testing.T) {
 	n := newNode(t, fs.NewMem(), nil)
 	q := n.queue("q")
 	_, w := n.send(q, "before")
 	<-w
 	p := newPeer(wireVersion)
-	p.allowed = 0
+	p.holdEnd = true
 	p.stalled = true // nothing leaves
 	s, err := n.p.Register(p, wireVersion, true)
 	if err != nil {
@@ -199,20 +201,17 @@ func TestGateAtFinish(t *testing.T) {
 	for _, b := range batches {
 		b.Release()
 	}
-	finished := func() bool {
-		all := p.all()
-		x, ok := all[len(all)-1].(*core.ReplicationStartFinishSync)
-		return ok && x.Finished
-	}
-	until(t, "the finish packet is sent", finished)
+	until(t, "the finish packet is sent", func() bool { return slices.ContainsFunc(p.all(), isFinish) })
 	_, w = n.send(q, "after the finish packet")
-	until(t, "its records are sent", func() bool { return !finished() })
-	if w.done() {
-		t.Error("answered before the replica has confirmed")
+	until(t, "its records are sent", func() bool { all := p.all(); return !isFinish(all[len(all)-1]) })
+	if received, answered := p.count(); w.done() || s.Synchronised() || answered != received-3 {
+		t.Errorf("answered %v, synchronised %v, %d responses to %d packets", w.done(), s.Synchronised(), answered, received)
 	}
-	received, _ := p.count()
-	p.allow(received - 1)
-	until(t, "all but the last are answered", func() bool { _, a := p.count(); return a == received-1 })
+	p.mu.Lock()
+	p.holdEnd, p.allowed = false, 2
+	p.mu.Unlock()
+	p.poke()
+	until(t, "all but the last are answered", func() bool { received, answered := p.count(); return answered == received-1 })
 	<-n.sync
 	if !s.Synchronised() || w.done() {
 		t.Errorf("synchronised %v, answered %v", s.Synchronised(), w.done())
@@ -220,6 +219,37 @@ func TestGateAtFinish(t *testing.T) {
 	p.allow(-1)
 	<-w
 	n.close(p)
+}
+
+// A replica that is gone, or stuck, without a sign while files are copied is never asked whether it has everything: its loss holds
+// nobody, and nothing has to be decided.
+func TestSilentDuringSynchronisation(t *testing.T) {
+	for _, allowed := range []int{0, 3} {
+		n := newNode(t, fs.NewMem(), func(o *Options) { o.CallTimeout, o.InitialSyncTimeout = 300*time.Millisecond, time.Hour })
+		q := n.queue("q")
+		p := newPeer(wireVersion)
+		p.allowed = allowed
+		s, err := n.p.Register(p, wireVersion, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.start(s)
+		until(t, "everything is sent", func() bool {
+			progress := s.Progress()
+			return progress.Files > 0 && progress.Files == progress.FilesTotal
+		})
+		_, w := n.send(q, "told")
+		<-w
+		if l := <-n.lost; !errors.Is(l.Reason, ErrSlow) || l.Held || l.Synchronised {
+			t.Errorf("lost %+v", l)
+		}
+		if slices.ContainsFunc(p.all(), isFinish) {
+			t.Error("the finish packet was sent to a replica that did not answer")
+		}
+		_, w = n.send(q, "told without a decision")
+		<-w
+		n.close(p)
+	}
 }
 
 // Bodies that are deleted while files are copied are deleted at the replica behind the finish packet; those that were begun
@@ -282,6 +312,55 @@ func TestBodiesDuringSynchronisation(t *testing.T) {
 	}
 	body.Release()
 	n.close(p)
+}
+
+// A disk that fails a synchronisation costs the replica and nothing else: nobody is held, files are freed as before, and the
+// next replica gets everything.
+func TestDiskFailsSynchronisation(t *testing.T) {
+	for name, rule := range map[string]fs.Rule{
+		"no room for the next file":   {Op: fs.OpWrite, Pattern: "*.tmp", Err: syscall.ENOSPC},
+		"a body cannot be opened":     {Op: fs.OpOpen, Pattern: "*.msg", Err: syscall.EIO},
+		"an address's page is broken": {Op: fs.OpOpen, Pattern: "*.page", Err: syscall.EIO},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fs.NewFaulty(fs.NewMem())
+			n := newNode(t, f, nil)
+			q := n.queue("q")
+			writePage(t, f, "data/paging/some-folder", "pg.a", []byte("{page}"))
+			_, w := n.large(q, "big", 40000)
+			<-w
+			f.Add(rule)
+			p := n.register(wireVersion)
+			if l := <-n.lost; !errors.Is(l.Reason, rule.Err) || l.Held || l.Synchronised {
+				t.Errorf("lost %+v", l)
+			}
+			_, w = n.send(q, "meanwhile")
+			<-w
+			f.Clear()
+			until(t, "there is room again", func() bool { return n.store.Compact() == nil })
+			var ids []int64
+			for range 15 * 25 { // 15 files
+				id, w := n.send(q, strings.Repeat("x", 4000))
+				ids = append(ids, id)
+				<-w
+			}
+			for _, id := range ids {
+				<-n.remove(id, false)
+			}
+			until(t, "files are freed", func() bool {
+				if err := n.store.Compact(); err != nil {
+					t.Fatal(err)
+				}
+				names, err := f.List(n.o.Journal)
+				return err == nil && len(names) <= n.o.PoolFiles
+			})
+			next := n.attach(wireVersion)
+			if c := after(t, n.o, next.all()); fmt.Sprint(c.refs) != fmt.Sprint([]string{fmt.Sprint(q, " big"), fmt.Sprint(q, " meanwhile")}) || c.body["big"] != 40000 {
+				t.Errorf("the next replica holds %v", c)
+			}
+			n.close(p, next)
+		})
+	}
 }
 
 // Many goroutines send, delete, create queues and write bodies, and compactions run, while a replica is synchronised and after.

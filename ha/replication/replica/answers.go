@@ -3,41 +3,48 @@ package replica
 import (
 	"fmt"
 	"sync"
+
+	"github.com/saranga-mq/saranga/journal"
 )
 
 // maxPending bounds the bytes of responses that wait.
 const maxPending = 1 << 20
 
-// answers sends the responses, in order, when what they answer is in the files. Its goroutine takes all that wait, has it written, and
-// sends; meanwhile the next gather.
+// answers sends the responses, in order, when what they answer is in the files. There is no goroutine: a batch is begun by
+// whoever asks for it, and sent by the journal that has written what it waits for, which then begins the next; meanwhile the
+// next gather.
+//
+// Invariants, with mu held: what is in pending came after what is in batch; busy holds from the begin of a batch to the end of
+// its sending.
 type answers struct {
-	written func() error // returns when everything applied so far is in the files
+	// written has w told n times, later and not by this goroutine, when everything applied so far is in the files.
+	written func(w journal.Waiter) (n int, err error)
 	send    func(frames []byte) error
-	failed  func(error)
+	failed  func(error) // once
 
 	mu      sync.Mutex
 	changed sync.Cond // on mu
 	pending []byte
-	spare   []byte
-	asked   bool // pending is to be sent now; never without pending
+	batch   []byte
+	asked   bool // pending is to follow batch at once; never without pending
 	busy    bool
+	left    int // how often Stored is still called for batch
+	sending bool
 	stopped bool
 	err     error
-	work    sync.WaitGroup
 }
 
-func (a *answers) start() {
-	a.changed.L = &a.mu
-	a.work.Go(a.run)
-}
+func (a *answers) init() { a.changed.L = &a.mu }
 
 // push adds a response. It waits while too many wait already.
 func (a *answers) push(frame []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for len(a.pending) >= maxPending && a.err == nil && !a.stopped {
-		a.ask()
-		a.changed.Wait()
+		a.begin()
+		if len(a.pending) >= maxPending {
+			a.changed.Wait()
+		}
 	}
 	a.pending = append(a.pending, frame...)
 	return a.end()
@@ -54,74 +61,94 @@ func (a *answers) end() error {
 // flush has sent what waits.
 func (a *answers) flush() {
 	a.mu.Lock()
-	a.ask()
+	a.begin()
 	a.mu.Unlock()
-}
-
-// ask wakes the goroutine if something waits. Called with mu held.
-func (a *answers) ask() {
-	if len(a.pending) > 0 {
-		a.asked = true
-		a.changed.Broadcast()
-	}
 }
 
 // drain returns when all responses are sent.
 func (a *answers) drain() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for (len(a.pending) > 0 || a.busy) && a.err == nil && !a.stopped {
-		a.ask()
+	for a.begin(); (len(a.pending) > 0 || a.busy) && a.err == nil && !a.stopped; a.begin() {
 		a.changed.Wait()
 	}
 	return a.end()
 }
 
-// stop ends the goroutine and waits for it. What waits is not sent.
+// stop returns when nothing is being sent any more. What waits is not sent.
 func (a *answers) stop() {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.stopped = true
 	a.changed.Broadcast()
-	a.mu.Unlock()
-	a.work.Wait()
-}
-
-func (a *answers) run() {
-	for {
-		batch := a.take()
-		if batch == nil {
-			return
-		}
-		err := a.written()
-		if err == nil {
-			if err = a.send(batch); err != nil {
-				err = fmt.Errorf("%w: %w", ErrLinkEnded, err)
-			}
-		}
-		a.mu.Lock()
-		a.busy, a.spare, a.err = false, batch[:0], err
-		a.changed.Broadcast()
-		a.mu.Unlock()
-		if err != nil {
-			a.failed(err)
-			return
-		}
-	}
-}
-
-// take waits for responses; it returns nil at the end.
-func (a *answers) take() []byte {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for !a.stopped && (len(a.pending) == 0 || !a.asked) {
+	for a.sending {
 		a.changed.Wait()
 	}
-	if a.stopped {
-		return nil
+}
+
+// fail ends the sending.
+func (a *answers) fail(err error) {
+	a.mu.Lock()
+	first := a.err == nil
+	if first {
+		a.err = err
+		a.changed.Broadcast()
 	}
-	batch := a.pending
-	a.pending, a.spare = a.spare[:0], nil
-	a.asked, a.busy = false, true
-	a.changed.Broadcast() // those who wait for room
-	return batch
+	a.mu.Unlock()
+	if first {
+		a.failed(err)
+	}
+}
+
+// begin begins a batch of what is pending, at once or after the one under way. Called with mu held, which it lets go of while it sends.
+func (a *answers) begin() {
+	a.asked = len(a.pending) > 0
+	for a.asked && !a.busy && len(a.pending) > 0 && a.err == nil && !a.stopped {
+		a.batch, a.pending = a.pending, a.batch[:0]
+		a.asked, a.busy = false, true
+		a.changed.Broadcast() // those who wait for room
+		n, err := a.written(a)
+		if err != nil {
+			a.unlocked(func() { a.fail(err) })
+			return
+		}
+		if a.left = n; n > 0 {
+			return
+		}
+		a.deliver()
+	}
+}
+
+// Stored implements journal.Waiter.
+func (a *answers) Stored() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.left--; a.left > 0 {
+		return
+	}
+	a.deliver()
+	if a.asked {
+		a.begin()
+	}
+}
+
+// deliver sends the batch. Called as begin is.
+func (a *answers) deliver() {
+	if a.stopped || a.err != nil {
+		return
+	}
+	a.sending = true
+	a.unlocked(func() {
+		if err := a.send(a.batch); err != nil {
+			a.fail(fmt.Errorf("%w: %w", ErrLinkEnded, err))
+		}
+	})
+	a.sending, a.busy = false, false
+	a.changed.Broadcast()
+}
+
+func (a *answers) unlocked(f func()) {
+	a.mu.Unlock()
+	defer a.mu.Lock()
+	f()
 }

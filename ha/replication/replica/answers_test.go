@@ -2,25 +2,33 @@ package replica
 
 import (
 	"runtime"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/saranga-mq/saranga/journal"
 )
 
 // A response that is asked for after a drain leaves by itself: the drain that waited for the batch before must not have used up its
 // wake-up.
 func TestResponseAfterDrain(t *testing.T) {
 	sent := make(chan string, 1)
+	var writing sync.WaitGroup
 	a := &answers{
-		written: func() error {
-			for range 20 {
-				runtime.Gosched() // the drain wakes while the batch is on its way
-			}
-			return nil
+		written: func(w journal.Waiter) (int, error) {
+			writing.Go(func() {
+				for range 20 {
+					runtime.Gosched() // the drain wakes while the batch is on its way
+				}
+				w.Stored()
+			})
+			return 1, nil
 		},
 		send:   func(frames []byte) error { sent <- string(frames); return nil },
 		failed: func(err error) { t.Error(err) },
 	}
-	a.start()
+	a.init()
+	defer writing.Wait()
 	defer a.stop()
 	expect := func(want string) {
 		t.Helper()

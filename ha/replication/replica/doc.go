@@ -19,14 +19,20 @@
 //
 // # What a response says
 //
-// That the packet's effect is in the files: written, not synced. A killed replica loses nothing that was answered. A replica that
-// loses its power may lose what the disk did not have yet; the active node has synced all of it before it answered its client, so that
-// takes the loss of this node's power and of the other's disk at once. It is what Artemis promises, too, and costs a batch no more than
-// one write; Options.Sync buys the difference for one sync per batch. Close syncs everything, so a node that takes over starts
-// from what is on disk.
+// That the packet's effect is in the files: written, not synced. Killed processes, here, there or both, lose nothing that was answered.
+// This node is synced behind that: the journals when nothing has come for some milliseconds, at the end of each file, and once a
+// second under load; bodies and pages soon after their end. So what was answered is lost when both nodes lose their power at once
+// and, of the last second, only this one's disk is left or comes back first. Artemis promises less: it answers what may still be in
+// its process, and syncs behind that, too. Close syncs what is left, so a node that takes over starts from what is on disk.
 //
-// Batches: packets are applied on the caller's goroutine into the journals' buffers. A goroutine of the endpoint waits until the
-// journals have written what is there, and sends the responses of all packets that came before; meanwhile the next gather.
+// Batches: packets are applied on the caller's goroutine into the journals' buffers. EndOfBatch asks the journals that got something
+// to tell when that is in the files; the last of them sends the responses of the batch, on its goroutine, and begins the next
+// batch; meanwhile that one gathers. So a packet that comes alone takes one read, one write to the file and one to the socket,
+// and wakes one goroutine.
+//
+// # What is there after a crash
+//
+// Folders that were emptied for a synchronisation are marked until it has ended: see Whole. What was in them is in oldreplica.<n>.
 //
 // # Pages
 //

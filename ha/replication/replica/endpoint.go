@@ -21,7 +21,7 @@ type Owner interface {
 	// journal, after the response has left.
 	NodeID(id string, failBackAllowed bool) error
 	// UpToDate tells that everything is copied and loaded; the response leaves when it returns. The sequence is the
-	// activation sequence, -1 with the legacy policy.
+	// activation sequence, -1 with the legacy policy. ErrClosed says that the policy wants nothing more.
 	UpToDate(nodeID string, sequence int64) error
 	// StopCalled tells that the active node is about to stop.
 	StopCalled()
@@ -48,10 +48,11 @@ type Options struct {
 	Link  Link
 	// Version is the active node's.
 	Version core.Version
-	// Sync has every batch synced before it is answered, as far as Store.NoDatasync allows. See the package comment.
-	Sync bool
-	Log  hclog.Logger // nil: silent
+	Log     hclog.Logger // nil: silent
 }
+
+// syncEvery is how long the journals may go without a sync under a load that leaves them no rest.
+const syncEvery = time.Second
 
 // Errors of Handle and Activate.
 var (
@@ -83,7 +84,15 @@ type Endpoint struct {
 	closed   bool
 	closeErr error
 
-	rec journal.Record // reused
+	// Reused by decode and record.
+	decoder   core.Decoder
+	added     core.ReplicationAppend
+	deleted   core.ReplicationDelete
+	committed core.ReplicationCommitRollback
+	rec       journal.Record
+
+	now    func() time.Time
+	synced time.Time // of written: when it asked for a sync
 
 	status  statusCell
 	packets atomic.Int64
@@ -102,18 +111,20 @@ func New(o Options) (*Endpoint, error) {
 	if o.Log == nil {
 		o.Log = hclog.NewNullLogger()
 	}
-	e := &Endpoint{o: o, log: o.Log, files: newGrowing(o.Store.FS)}
+	e := &Endpoint{o: o, log: o.Log, now: time.Now}
+	e.out = answers{written: e.written, send: o.Link.Send, failed: e.lost}
+	e.out.init()
 	var err error
-	if e.journals[journal.BindingsJournal], err = journal.NewReplica(o.Store.BindingsOptions(), o.Sync); err != nil {
+	if e.journals[journal.BindingsJournal], err = journal.NewReplica(o.Store.BindingsOptions(), e.out.fail); err != nil {
 		return nil, err
 	}
-	if e.journals[journal.MessagesJournal], err = journal.NewReplica(o.Store.MessagesOptions(), o.Sync); err != nil {
+	if e.journals[journal.MessagesJournal], err = journal.NewReplica(o.Store.MessagesOptions(), e.out.fail); err != nil {
 		return nil, err
 	}
+	e.files = newGrowing(o.Store.FS, e.out.fail)
 	e.bodies = bodies{fsys: o.Store.FS, dir: o.Store.Large, files: e.files}
 	e.pages = pages{fsys: o.Store.FS, dir: o.Store.Paging, files: e.files, stores: map[string]*pageStore{}, newFolder: newFolder}
-	e.out = answers{written: e.written, send: o.Link.Send, failed: e.lost}
-	e.out.start()
+	e.files.start()
 	return e, nil
 }
 
@@ -123,22 +134,28 @@ func newFolder() (string, error) {
 	return u.String(), err
 }
 
-// written returns when everything that was applied is in the files.
-func (e *Endpoint) written() error {
+// written has w told when everything that was applied is in the files.
+func (e *Endpoint) written(w journal.Waiter) (n int, err error) {
+	now := e.now()
+	sync := now.Sub(e.synced) >= syncEvery
+	if sync {
+		e.synced = now
+	}
 	for _, j := range e.journals {
-		if err := j.Written(); err != nil {
-			return err
+		later, err := j.Notify(w, sync)
+		if err != nil {
+			return n, err
+		}
+		if later {
+			n++
 		}
 	}
-	if e.o.Sync && !e.o.Store.NoDatasync {
-		return e.files.sync()
-	}
-	return nil
+	return n, nil
 }
 
 // lost is told by answers that they have ended.
 func (e *Endpoint) lost(err error) {
-	if !errors.Is(err, ErrLinkEnded) {
+	if !ended(err) {
 		e.log.Error("the replica cannot write what it is sent", "error", err)
 	}
 	e.status.fail(err)
@@ -153,7 +170,7 @@ func (e *Endpoint) Handle(f core.Frame) error {
 	if e.err != nil {
 		return e.err
 	}
-	p, err := core.Decode(f.Type, f.Payload, e.o.Version)
+	p, err := e.decode(f)
 	if err == nil {
 		err = e.apply(p)
 	}
@@ -161,7 +178,7 @@ func (e *Endpoint) Handle(f core.Frame) error {
 		err = fmt.Errorf("replication packet %d, %v: %w", e.packets.Load()+1, f.Type, err)
 		e.err = err
 		e.status.fail(err)
-		if !errors.Is(err, ErrLinkEnded) {
+		if !ended(err) {
 			e.log.Error("the replica refuses what it is sent", "error", err)
 		}
 		e.o.Link.Close(err)
@@ -172,8 +189,30 @@ func (e *Endpoint) Handle(f core.Frame) error {
 	return nil
 }
 
+// ended tells that err is an end, and no failure.
+func ended(err error) bool { return errors.Is(err, ErrLinkEnded) || errors.Is(err, ErrClosed) }
+
 // EndOfBatch has the responses of what was handled sent soon: to be called when no more frames are at hand.
 func (e *Endpoint) EndOfBatch() { e.out.flush() }
+
+// decode returns the packet of a frame, which the next call overwrites.
+func (e *Endpoint) decode(f core.Frame) (core.Packet, error) {
+	var p core.Packet
+	switch f.Type {
+	case core.TypeReplicationAppend, core.TypeReplicationAppendTx:
+		e.added = core.ReplicationAppend{InTx: f.Type == core.TypeReplicationAppendTx}
+		p = &e.added
+	case core.TypeReplicationDelete, core.TypeReplicationDeleteTx:
+		e.deleted = core.ReplicationDelete{InTx: f.Type == core.TypeReplicationDeleteTx}
+		p = &e.deleted
+	case core.TypeReplicationCommitRollback:
+		e.committed = core.ReplicationCommitRollback{}
+		p = &e.committed
+	default:
+		return core.Decode(f.Type, f.Payload, e.o.Version)
+	}
+	return p, e.decoder.Decode(p, f.Payload, e.o.Version)
+}
 
 // apply does what a packet says and pushes its response.
 func (e *Endpoint) apply(p core.Packet) error {
@@ -323,6 +362,7 @@ func (e *Endpoint) scheduledFailOver(p *core.ReplicationScheduledFailover) error
 func (e *Endpoint) Close() error {
 	e.o.Link.Close(ErrClosed) // so that Send ends
 	e.out.stop()
+	e.files.stop()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {

@@ -9,36 +9,88 @@ import (
 	"github.com/saranga-mq/saranga/journal/fs"
 )
 
-// maxOpen is how many files are kept open. One more closes that which was not written to for the longest time.
-const maxOpen = 128
+// Bounds.
+const (
+	// maxOpen is how many files are kept open. One more closes that which was not written to for the longest time.
+	maxOpen = 128
+	// maxUnsynced is how many files may wait for their sync, so that a node that takes over is not kept by them. An append to
+	// one more waits.
+	maxUnsynced = 256
+	// writeBack is how many bytes gather before the system is told to begin writing them, so that a sync has little left.
+	writeBack = 256 << 10
+)
 
-// growing holds the files that are only appended to: bodies and pages. Sync may run beside the other methods.
+// growing holds the files that are only appended to: bodies and pages. What is closed is synced soon, by a goroutine.
 //
 // Invariants, with mu held: a file in open is as long as its size says; unsynced holds at least the files with bytes, and folders
-// with names, that are not known to be durable.
+// with names, that are not known to be durable, but for those that a sync under way has taken out.
 type growing struct {
-	fsys fs.FS
+	fsys   fs.FS
+	failed func(error)
 
 	mu       sync.Mutex
+	changed  sync.Cond // on mu
 	open     map[string]*growingFile
 	unsynced map[string]bool // true: a folder
 	clock    uint64
+	wanted   bool // a sync
+	ended    bool // the goroutine, or its end is wanted
+	work     sync.WaitGroup
 }
 
 type growingFile struct {
-	file fs.File
-	size int64
-	used uint64
+	file   fs.File
+	size   int64
+	hinted int64 // up to here it is written back
+	used   uint64
 }
 
-func newGrowing(fsys fs.FS) *growing {
-	return &growing{fsys: fsys, open: map[string]*growingFile{}, unsynced: map[string]bool{}}
+func newGrowing(fsys fs.FS, failed func(error)) *growing {
+	g := &growing{fsys: fsys, failed: failed, open: map[string]*growingFile{}, unsynced: map[string]bool{}}
+	g.changed.L = &g.mu
+	return g
+}
+
+func (g *growing) start() { g.work.Go(g.run) }
+
+// run syncs when it is wanted.
+func (g *growing) run() {
+	for g.await() {
+		if err := g.sync(); err != nil {
+			g.mu.Lock()
+			g.ended = true
+			g.changed.Broadcast()
+			g.mu.Unlock()
+			g.failed(err)
+			return
+		}
+	}
+}
+
+func (g *growing) await() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for !g.wanted && !g.ended {
+		g.changed.Wait()
+	}
+	g.wanted = false
+	return !g.ended
+}
+
+// want has the goroutine sync. Called with mu held.
+func (g *growing) want() {
+	g.wanted = true
+	g.changed.Broadcast()
 }
 
 // append adds p to a file, which is made if it is not there.
 func (g *growing) append(name string, p []byte) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for len(g.unsynced) >= maxUnsynced && !g.ended {
+		g.want()
+		g.changed.Wait()
+	}
 	f, err := g.get(name)
 	if err != nil || len(p) == 0 {
 		return err
@@ -46,9 +98,12 @@ func (g *growing) append(name string, p []byte) error {
 	if _, err := f.file.WriteAt(p, f.size); err != nil {
 		return fmt.Errorf("write %d bytes to %s at %d: %w", len(p), name, f.size, err)
 	}
-	_ = f.file.WriteBack(f.size, int64(len(p))) // a hint
 	f.size += int64(len(p))
 	g.unsynced[name] = false
+	if n := f.size - f.hinted; n >= writeBack {
+		_ = f.file.WriteBack(f.hinted, n) // a hint
+		f.hinted = f.size
+	}
 	return nil
 }
 
@@ -75,7 +130,7 @@ func (g *growing) get(name string) (*growingFile, error) {
 	if f.size, err = file.Size(); err != nil {
 		return nil, errors.Join(fmt.Errorf("size of %s: %w", name, err), file.Close())
 	}
-	f.file = file
+	f.file, f.hinted = file, f.size
 	g.open[name] = f
 	return f, nil
 }
@@ -103,10 +158,13 @@ func (g *growing) release(name string) error {
 	return nil
 }
 
-// close closes a file if it is open.
+// close closes a file that is complete, if it is open.
 func (g *growing) close(name string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if len(g.unsynced) > 0 {
+		g.want()
+	}
 	return g.release(name)
 }
 
@@ -123,34 +181,46 @@ func (g *growing) remove(name string) error {
 	return err
 }
 
-// sync makes everything durable.
+// sync makes everything durable that was there when it was called. Appends go on.
 func (g *growing) sync() error {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	for name, folder := range g.unsynced {
+	unsynced := g.unsynced
+	g.unsynced = map[string]bool{}
+	g.changed.Broadcast() // those who wait for room
+	g.mu.Unlock()
+	for name, folder := range unsynced {
 		if err := g.syncOne(name, folder); err != nil {
 			return fmt.Errorf("sync %s: %w", name, err)
 		}
-		delete(g.unsynced, name)
 	}
 	return nil
 }
 
+// syncOne syncs by a handle of its own, as the file may be closed, or removed, at any moment.
 func (g *growing) syncOne(name string, folder bool) error {
 	if folder {
 		return g.fsys.SyncDir(name)
 	}
-	if f := g.open[name]; f != nil {
-		return f.file.Datasync()
-	}
 	f, err := g.fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Datasync(), f.Close())
 }
 
-// closeAll syncs and closes everything.
+// stop ends the goroutine.
+func (g *growing) stop() {
+	g.mu.Lock()
+	g.ended = true
+	g.changed.Broadcast()
+	g.mu.Unlock()
+	g.work.Wait()
+}
+
+// closeAll syncs and closes everything, after stop.
 func (g *growing) closeAll() error {
 	err := g.sync()
 	g.mu.Lock()

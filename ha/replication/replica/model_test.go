@@ -144,6 +144,9 @@ func tryFind(o journal.Options) (records map[int64][]string, prepared map[int64]
 	return records, prepared, err
 }
 
+// ackInTx is an update in a transaction, as found tells it.
+const ackInTx = "33:ack in tx"
+
 func (m *model) check(t rapid.TB, o journal.Options, when string) {
 	t.Helper()
 	records, prepared := found(t, o)
@@ -154,8 +157,12 @@ func (m *model) check(t rapid.TB, o journal.Options, when string) {
 		}
 		delete(records, id)
 	}
-	if len(records) > 0 {
-		t.Fatalf("%s: records too many: %v", when, records)
+	for id, r := range records {
+		// An update whose transaction ended after its record was deleted: the delete need not stay as long, and a load warns and
+		// goes on, as Artemis does. The record itself must not come back.
+		if !m.deleted[id] || slices.ContainsFunc(r, func(s string) bool { return s != ackInTx }) {
+			t.Fatalf("%s: record %d too many: %q", when, id, r)
+		}
 	}
 	if !reflect.DeepEqual(prepared, wantPrepared) {
 		t.Fatalf("%s: prepared %q, want %q", when, prepared, wantPrepared)
@@ -341,7 +348,7 @@ func fileIDs(files []journal.FileInfo) (ids []int64) {
 }
 
 // runStream replicates a made-up stream, with files so small that transactions lie on many of them and that both ends compact.
-func runStream(t rapid.TB, draw func(n int) int, sync bool) {
+func runStream(t rapid.TB, draw func(n int) int) {
 	primary, mem := fs.NewMem(), fs.NewMem()
 	disk := fs.NewFaulty(mem)
 	o := storeOptions(primary)
@@ -358,7 +365,6 @@ func runStream(t rapid.TB, draw func(n int) int, sync bool) {
 		journaled(t, j, s.step())
 	}
 	n, err := tryStart(disk, func(x *Options) {
-		x.Sync = sync
 		x.Store.FileSize, x.Store.CompactMinFiles = 2048, 3
 	})
 	if err != nil {
@@ -410,18 +416,10 @@ func runStream(t rapid.TB, draw func(n int) int, sync bool) {
 			t.Fatalf("%d packets have %d responses", packets, got)
 		}
 	}
-	switch draw(3) {
+	switch draw(2) {
 	case 0: // killed
 		disk.StopAfter(0, errors.New("killed"))
 		_ = n.end()
-	case 1: // power lost
-		if sync {
-			disk.StopAfter(0, errors.New("power lost"))
-			_ = n.end()
-			mem.Crash(rand.New(rand.NewPCG(1, uint64(draw(1000)))))
-			break
-		}
-		fallthrough
 	default: // taken over
 		if err := n.Activate(); err != nil {
 			t.Fatal(err)
@@ -433,25 +431,20 @@ func runStream(t rapid.TB, draw func(n int) int, sync bool) {
 }
 
 func TestStreams(t *testing.T) {
-	for _, sync := range []bool{false, true} {
-		t.Run(fmt.Sprint("sync ", sync), func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				draw := func(n int) int {
-					if n <= 1 {
-						return 0
-					}
-					return rapid.IntRange(0, n-1).Draw(t, "")
-				}
-				runStream(t, draw, sync)
-			})
+	rapid.Check(t, func(t *rapid.T) {
+		runStream(t, func(n int) int {
+			if n <= 1 {
+				return 0
+			}
+			return rapid.IntRange(0, n-1).Draw(t, "")
 		})
-	}
+	})
 }
 
 // Long streams, with many compactions at the replica.
 func TestLongStreams(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		runStream(t, func(n int) int { return r.IntN(max(n, 1)) }, seed%2 == 0)
+		runStream(t, func(n int) int { return r.IntN(max(n, 1)) })
 	}
 }

@@ -86,8 +86,15 @@ func TestMoveAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			mem.Crash(nil)
-			if got := tree(t, mem, "/data"); !slices.Equal(got, c.after) {
+			got := slices.DeleteFunc(tree(t, mem, "/data"), func(f string) bool { return strings.HasPrefix(f, "journal/"+incompleteName) })
+			if !slices.Equal(got, c.after) {
 				t.Errorf("got %q\nwant %q", got, c.after)
+			}
+			data := slices.ContainsFunc(c.before, func(f string) bool {
+				return !strings.Contains(f, "/oldreplica.") && !strings.Contains(f, "server.lock")
+			})
+			if err := Whole(storeOptions(mem)); errors.Is(err, ErrIncomplete) != data {
+				t.Errorf("data was moved: %v, but Whole says %v", data, err)
 			}
 			for _, dir := range []string{"bindings", "journal", "paging", "large-messages"} {
 				if ok, err := fs.Exists(mem, "/data/"+dir); !ok || err != nil {
@@ -98,28 +105,56 @@ func TestMoveAway(t *testing.T) {
 	}
 }
 
-// Stopped at any point it loses nothing, and does the rest when it is called again.
+// Stopped at any point it loses nothing, and does the rest when it is called again, in the folder it had begun. Until then the data
+// does not pass for whole, and its activation sequence is gone before anything else is.
 func TestMoveAwayStopped(t *testing.T) {
-	before := []string{"bindings/b=1", "journal/j=2", "journal/k=3", "paging/x/1.page=4", "paging/x/address.txt=5", "large-messages/1.msg=6"}
-	for at := 0; ; at++ {
-		mem := fs.NewMem()
-		fill(t, mem, before...)
-		faulty := fs.NewFaulty(mem)
-		faulty.StopAfter(at, syscall.EIO)
-		first := MoveAway(storeOptions(faulty), -1, false)
-		mem.Crash(nil)
-		if err := MoveAway(storeOptions(mem), -1, false); err != nil {
-			t.Fatal(err)
-		}
-		files := tree(t, mem, "/data")
-		for _, f := range before {
-			dir, rest, _ := strings.Cut(f, "/")
-			if !slices.ContainsFunc(files, func(s string) bool { return strings.HasPrefix(s, dir+"/oldreplica.") && strings.HasSuffix(s, "/"+rest) }) {
-				t.Fatalf("stopped at %d: %s is lost: %q", at, f, files)
+	before := []string{"bindings/b=1", "journal/j=2", "journal/k=3", "journal/server.activation.sequence=7", "journal/server.lock=8",
+		"paging/x/1.page=4", "paging/x/address.txt=5", "large-messages/1.msg=6"}
+	for _, keepLocks := range []bool{false, true} {
+		for _, keep := range []int{-1, 1, 0} {
+			for at := 0; ; at++ {
+				mem := fs.NewMem()
+				fill(t, mem, before...)
+				fill(t, mem, "journal/oldreplica.4/j=old", "paging/oldreplica.9/y/2.page=old")
+				faulty := fs.NewFaulty(mem)
+				faulty.StopAfter(at, syscall.EIO)
+				first := MoveAway(storeOptions(faulty), keep, keepLocks)
+				mem.Crash(nil)
+				left := tree(t, mem, "/data")
+				if whole := !slices.ContainsFunc(before, func(f string) bool { return !slices.Contains(left, f) }); !whole {
+					if err := Whole(storeOptions(mem)); !errors.Is(err, ErrIncomplete) {
+						t.Fatalf("stopped at %d: %q passes for whole: %v", at, left, err)
+					}
+					others := slices.DeleteFunc(slices.Clone(before), func(f string) bool { return f == "journal/server.activation.sequence=7" })
+					if slices.Contains(left, "journal/server.activation.sequence=7") && slices.ContainsFunc(others, func(f string) bool { return !slices.Contains(left, f) }) {
+						t.Fatalf("stopped at %d: with the activation sequence: %q", at, left)
+					}
+				}
+				if err := MoveAway(storeOptions(mem), keep, keepLocks); err != nil {
+					t.Fatal(err)
+				}
+				files := tree(t, mem, "/data")
+				for _, f := range before {
+					dir, rest, _ := strings.Cut(f, "/")
+					to := dir + "/oldreplica.1/"
+					switch dir {
+					case "journal":
+						to = "journal/oldreplica.5/"
+					case "paging":
+						to = "paging/oldreplica.10/"
+					}
+					if keep == 0 {
+						if slices.ContainsFunc(files, func(s string) bool { return strings.HasPrefix(s, to) }) {
+							t.Fatalf("stopped at %d: saved, but nothing is to be kept: %q", at, files)
+						}
+					} else if !slices.Contains(files, to+rest) {
+						t.Fatalf("keep %d, stopped at %d: %s is not in %s: %q", keep, at, f, to, files)
+					}
+				}
+				if first == nil {
+					break
+				}
 			}
-		}
-		if first == nil {
-			return
 		}
 	}
 }

@@ -16,8 +16,9 @@ import (
 
 // Bounds of what a peer may name.
 const (
-	maxAddress  = 32 << 10 // bytes
-	maxAdresses = 1 << 20
+	maxAddress   = 32 << 10 // bytes
+	maxAddresses = 1 << 20
+	maxNames     = 64 << 20 // bytes of all addresses
 )
 
 // pages are the pages of all addresses: <folder>/<page>.page, with the address in <folder>/address.txt. The names of the folders differ from
@@ -28,6 +29,7 @@ type pages struct {
 	newFolder func() (string, error) // a name that was never used
 	files     *growing
 	stores    map[string]*pageStore
+	names     int    // bytes of the addresses in stores
 	record    []byte // reused
 }
 
@@ -46,8 +48,8 @@ func (p *pages) store(address string) (*pageStore, error) {
 	if address == "" || len(address) > maxAddress || strings.ContainsAny(address, "\r\n\x00") {
 		return nil, fmt.Errorf("page of address %.100q", address)
 	}
-	if len(p.stores) >= maxAdresses {
-		return nil, fmt.Errorf("pages of more than %d addresses", maxAdresses)
+	if len(p.stores) >= maxAddresses || p.names+len(address) > maxNames {
+		return nil, fmt.Errorf("pages of more than %d addresses, with %d bytes of names", len(p.stores), p.names)
 	}
 	name, err := p.newFolder()
 	if err != nil {
@@ -58,6 +60,7 @@ func (p *pages) store(address string) (*pageStore, error) {
 		return nil, fmt.Errorf("make page folder %s of %q: %w", s.dir, address, err)
 	}
 	p.stores[address] = s
+	p.names += len(address)
 	return s, nil
 }
 

@@ -80,6 +80,7 @@ type node struct {
 	refuse map[string]error // by what the owner is told
 	check  func()           // before it is told
 	down   error            // of Send
+	over   chan struct{}    // closed when the link is
 }
 
 func (n *node) Send(frames []byte) error {
@@ -97,6 +98,7 @@ func (n *node) Close(reason error) {
 	defer n.mu.Unlock()
 	if n.closed == nil {
 		n.closed = reason
+		close(n.over)
 	}
 }
 
@@ -175,7 +177,7 @@ func start(t testing.TB, fsys fs.FS, change func(*Options)) *node {
 }
 
 func tryStart(fsys fs.FS, change func(*Options)) (*node, error) {
-	n := &node{fs: fsys}
+	n := &node{fs: fsys, over: make(chan struct{})}
 	o := Options{Store: storeOptions(fsys), Owner: n, Link: n, Version: wireVersion}
 	if change != nil {
 		change(&o)

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -87,7 +86,7 @@ func (c *statusCell) close()                    { c.change(func(s *Status) { s.C
 // fail remembers the first failure, unless the end was asked for.
 func (c *statusCell) fail(err error) {
 	c.change(func(s *Status) {
-		if s.Broken == nil && !s.Closed && !errors.Is(err, ErrLinkEnded) && !errors.Is(err, ErrClosed) {
+		if s.Broken == nil && !s.Closed && !ended(err) {
 			s.Broken = err
 		}
 	})

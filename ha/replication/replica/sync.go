@@ -39,6 +39,9 @@ func (e *Endpoint) begin(id journal.JournalID, p *core.ReplicationStartFinishSyn
 	if e.begun[id] {
 		return fmt.Errorf("%w: the %v journal begins a second time", ErrOrder, id)
 	}
+	if err := markIncomplete(&e.o.Store); err != nil {
+		return err
+	}
 	if err := e.status.begin(p.NodeID, len(p.IDs)); err != nil {
 		return err
 	}
@@ -110,6 +113,9 @@ func (e *Endpoint) finish(p *core.ReplicationStartFinishSync) error {
 			return fmt.Errorf("%w: finish without the %v journal", ErrOrder, journal.JournalID(id))
 		}
 	}
+	if !e.bodies.listed {
+		return fmt.Errorf("%w: finish without the list of large messages", ErrOrder)
+	}
 	if err := e.status.sameNode(p.NodeID); err != nil {
 		return err
 	}
@@ -125,10 +131,15 @@ func (e *Endpoint) finish(p *core.ReplicationStartFinishSync) error {
 	if err := e.bodies.finish(); err != nil {
 		return err
 	}
+	if err := e.files.sync(); err != nil {
+		return err
+	}
+	if err := markWhole(&e.o.Store); err != nil {
+		return err
+	}
 	if err := e.o.Owner.UpToDate(p.NodeID, sequence); err != nil {
 		return err
 	}
 	e.status.finish(sequence)
-	e.log.Info("AMQ221024: replica is in sync with the active node", "node", p.NodeID, "sequence", sequence)
 	return e.out.push(finalResponse)
 }

@@ -282,9 +282,13 @@ func TestDiskFails(t *testing.T) {
 					}
 				}
 			}
-			if err == nil || n.Status().Broken == nil {
-				t.Fatalf("error %v, status %+v", err, n.Status())
+			if err == nil { // what was written last fails later
+				err = n.out.drain()
 			}
+			if err == nil {
+				t.Fatal("no error")
+			}
+			<-n.over
 			n.mu.Lock()
 			closed := n.closed
 			n.mu.Unlock()
@@ -333,7 +337,9 @@ func TestHostilePeers(t *testing.T) {
 		"finish with many ids":     append(begin(), &core.ReplicationStartFinishSync{Finished: true, NodeID: nodeID, DataType: buf.Of(core.SyncActivationSequence), IDs: []int64{1, 2}}),
 		"two finishes":             append(begin(), finishSync(1), finishSync(1)),
 		"two lists":                append(begin(), startSync(core.SyncLargeMessages)),
-		"list after finish":        append(begin()[:2:2], finishSync(1), startSync(core.SyncLargeMessages)),
+		"list after finish":        append(begin(), finishSync(1), startSync(core.SyncLargeMessages)),
+		"finish without the list":  append(begin()[:2:2], finishSync(1)),
+		"empty journal file":       {startSync(core.SyncJournalMessages, 4), &core.ReplicationSyncFile{FileID: 4, FileType: core.FileJournal, Journal: core.JournalMessages, DataSize: -1}},
 		"negative body":            append(begin()[:2:2], startSync(core.SyncLargeMessages, -1)),
 		"body not listed":          append(begin(), &core.ReplicationSyncFile{FileID: 4, FileType: core.FileLarge, DataSize: 1, Data: []byte("x")}),
 		"negative live body":       append(begin(), &core.ReplicationLargeWrite{MessageID: -2, Body: []byte("x")}),
@@ -430,7 +436,7 @@ func TestCrashAndSyncAgain(t *testing.T) {
 	if testing.Short() {
 		step = 29
 	}
-	failed := 0
+	failed, whole := 0, 0
 	for at := 0; at < total; at += step {
 		mem := fs.NewMem()
 		faulty := fs.NewFaulty(mem)
@@ -443,6 +449,15 @@ func TestCrashAndSyncAgain(t *testing.T) {
 			_ = n.end()
 		}
 		mem.Crash(rand.New(rand.NewPCG(uint64(at), 1)))
+		if Whole(storeOptions(mem)) == nil && n != nil && n.Status().NodeID != "" {
+			o := storeOptions(mem)
+			messages, _ := content(t, o.MessagesOptions())
+			bindings, _ := content(t, o.BindingsOptions())
+			if len(messages) < 10 || len(bindings) < 10 {
+				t.Fatalf("crash at write %d: passes for whole with %d messages and %d bindings", at, len(messages), len(bindings))
+			}
+			whole++
+		}
 		if n, err = play(mem); err != nil {
 			t.Fatalf("crash at write %d: again: %v", at, err)
 		}
@@ -454,7 +469,7 @@ func TestCrashAndSyncAgain(t *testing.T) {
 			t.Fatalf("crash at write %d: queues %v", at, l.queues)
 		}
 	}
-	if failed == 0 {
-		t.Error("no crash was noticed")
+	if failed == 0 || whole == 0 {
+		t.Errorf("%d crashes were noticed, %d after the finish", failed, whole)
 	}
 }

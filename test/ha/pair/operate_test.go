@@ -2,9 +2,12 @@ package pair
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,5 +105,54 @@ func TestOperator(t *testing.T) {
 	p.backup.stop()
 	if got, want := fmt.Sprint(p.backup.sequence()), "3"; got != want {
 		t.Errorf("activation sequence %s, want %s", got, want)
+	}
+}
+
+// TestNetworkCheck: a node whose network is gone stops serving, the other one takes over, and it comes back when the network does.
+func TestNetworkCheck(t *testing.T) {
+	var gone atomic.Bool
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if gone.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(site.Close)
+	for _, x := range []struct {
+		name     string
+		policies policies
+	}{{"Voting", voting}, {"FileManager", lockManager}} {
+		t.Run(x.name, func(t *testing.T) {
+			gone.Store(false)
+			primary, backup := x.policies(t)
+			p := newPair(t, "saranga", "saranga", primary, backup)
+			p.primary.edit("<acceptors>", "<network-check-URL-list>"+site.URL+"</network-check-URL-list><network-check-period>300</network-check-period>\n<acceptors>")
+			l := newLedger(t)
+			p.primary.start()
+			p.primary.serves()
+			p.backup.start()
+			l.produce(p.primary, "a")
+			p.backup.says(announced)
+			l.more(100)
+			gone.Store(true)
+			p.primary.says("AMQ222213")
+			l.halt()
+			p.backup.serves()
+			l.produce(p.backup, "b")
+			l.more(50)
+			if p.primary.open() {
+				t.Error("the isolated node serves")
+			}
+			p.backup.forget()
+			gone.Store(false)
+			p.primary.serves() // it gets its place back
+			l.halt()
+			p.backup.says(announced)
+			l.produce(p.primary, "c")
+			l.more(50)
+			l.halt()
+			l.check(p.primary)
+			p.backup.stop()
+			p.primary.stop()
+		})
 	}
 }

@@ -375,7 +375,7 @@ func (ch *channel) giveUp() {
 // confirmed by the reattachment or was never handled, and is sent again. False: the broker stops.
 func (ch *channel) waitAnswered(w *broker.Work) bool {
 	done := make(chan struct{})
-	ch.sess.Done(w, broker.Answer{Call: func(*broker.Work) { close(done) }}, nil)
+	ch.sess.Done(w, broker.Answer{Inside: true, Call: func(*broker.Work) { close(done) }}, nil)
 	w.Flush()
 	select {
 	case <-done:
