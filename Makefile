@@ -2,6 +2,7 @@
 # make run        starts a broker on an instance under var/, which is created if there is none
 # make test       everything that a change has to pass, within 25 minutes on two cores
 # make lint       formatting, vet, staticcheck, licences, import graph
+# make drill      pairs of Saranga and Artemis and Raft members that fail in every way, at most 90 minutes
 # make soak       the long tier of the suites, at most 90 minutes; adds an entry to docs/soak.md
 # make bench      Saranga and Artemis side by side, at most 40 minutes; see docs/benchmarks.md
 # make record     the recordings of real Artemis that the suites compare with
@@ -28,7 +29,9 @@ RACE := ./broker ./broker/logging ./broker/management ./broker/security ./broker
 	./wire/transport ./wire/core/client ./wire/core/server
 
 # Suites that run more than one process. They use this binary.
-SUITES := $(patsubst %/,./%,$(sort $(dir $(wildcard $(addsuffix /*_test.go,test/peers test/interop test/crash test/ha/* test/drill/*)))))
+suites = $(patsubst %/,./%,$(sort $(dir $(wildcard $(addsuffix /*_test.go,$(1))))))
+SUITES := $(call suites,test/peers test/interop test/crash)
+DRILLS := $(call suites,test/ha/* test/drill/*)
 export SARANGA_BIN := $(CURDIR)/$(BINARY)
 
 FUZZ_SECONDS ?= 60
@@ -55,10 +58,15 @@ peers:
 # Fast tests first, then the race detector, then the suites, then fuzzing.
 .PHONY: test
 test: build peers
-	$(GO) test -timeout 5m $$($(GO) list ./... | grep -v -F $(SUITES:./%=-e /%))
+	$(GO) test -timeout 5m $$($(GO) list ./... | grep -v -F $(patsubst ./%,-e /%,$(SUITES) $(DRILLS)))
 	$(GO) test -race -timeout 10m $(RACE)
 	$(GO) test -count=1 -timeout 15m $(SUITES)
 	$(MAKE) fuzz
+
+# Pairs and members of real processes, killed, cut off and put together again.
+.PHONY: drill
+drill: build peers
+	$(GO) test -count=1 -p 1 -timeout 85m $(DRILLS)
 
 .PHONY: soak
 soak: build peers

@@ -220,6 +220,13 @@ func (tx *Tx) commit(w *Work, s *Session, a Answer) {
 	if failure != nil {
 		tx.rollback(w, nil, Answer{})
 		w.settle()
+		if failure.Code == DuplicateIDRejected {
+			s.failed(a, failure)
+			o := newOutcome(s, a)
+			o.err = failure
+			s.wait(w, o, 0)
+			return
+		}
 		s.Done(w, a, failure)
 		return
 	}

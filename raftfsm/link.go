@@ -17,6 +17,7 @@ type link struct {
 	next    uint64
 	waiting map[uint64]chan frame
 	err     error
+	mute    time.Time // since when a request waits and nothing was heard; zero: nothing is missed
 
 	writing sync.Mutex
 }
@@ -48,6 +49,7 @@ func (l *link) take(f frame) error {
 	l.mu.Lock()
 	ch := l.waiting[f.ID]
 	delete(l.waiting, f.ID)
+	l.mute = time.Time{}
 	l.mu.Unlock()
 	if ch != nil { // else its caller has given up
 		ch <- f
@@ -63,6 +65,9 @@ func (l *link) ask(ctx context.Context, k kind, body []byte) ([]byte, error) {
 	l.next++
 	id := l.next
 	l.waiting[id] = ch
+	if l.mute.IsZero() {
+		l.mute = time.Now()
+	}
 	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
@@ -79,7 +84,21 @@ func (l *link) ask(ctx context.Context, k kind, body []byte) ([]byte, error) {
 	case <-l.done:
 		return nil, fmt.Errorf("connection lost: %w", l.err)
 	case <-ctx.Done():
+		l.closeIfMute()
 		return nil, ctx.Err()
+	}
+}
+
+// maxMute is how long a peer may leave all requests unanswered before its connection is taken for one that leads nowhere: half
+// open, it would swallow requests until TCP gives up, which takes a quarter of an hour.
+const maxMute = 2 * time.Second
+
+func (l *link) closeIfMute() {
+	l.mu.Lock()
+	mute := !l.mute.IsZero() && time.Since(l.mute) >= maxMute
+	l.mu.Unlock()
+	if mute {
+		l.conn.Close()
 	}
 }
 

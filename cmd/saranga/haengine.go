@@ -11,16 +11,16 @@ import (
 	"github.com/saranga-mq/saranga/cluster"
 	"github.com/saranga-mq/saranga/ha"
 	"github.com/saranga-mq/saranga/ha/quorum"
+	"github.com/saranga-mq/saranga/journal/fs"
 )
 
 // Orders about the data and the engine.
 
 // A holding is a lock without a lease: a process that was frozen looks, before it answers, whether it still has it.
 type holding struct {
-	recheck ha.Recheck
-	check   func() error
-	lost    func()
-	once    sync.Once
+	verify func(quorum.Instant) error
+	lost   func()
+	once   sync.Once
 }
 
 // live is broker.Options.Live, for any goroutine.
@@ -30,7 +30,7 @@ func (p *pairNode) live() bool {
 		return false
 	}
 	h := p.holding.Load()
-	if h == nil || h.recheck.Verify(now, h.check) == nil {
+	if h == nil || h.verify(now) == nil {
 		return true
 	}
 	h.once.Do(h.lost)
@@ -65,8 +65,8 @@ func (p *pairNode) load() error {
 		o.live = p.live
 	default:
 		p.deadline.Follow(ha.Unlimited{})
-		p.holding.Store(&holding{check: p.shared.Check, lost: func() { p.post(ha.LockLost{}) }})
-		o.live = p.live
+		p.holding.Store(&holding{verify: p.shared.Verify, lost: func() { p.post(ha.LockLost{}) }})
+		o.live, o.fs = p.live, p.shared.Guard(fs.OS{})
 	}
 	n, err := openNode(p.in, p.logs, o)
 	if err != nil {

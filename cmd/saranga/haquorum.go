@@ -144,7 +144,9 @@ func (p *pairNode) watchLock() error {
 	}
 	lost, missed := lock.Lost(), p.deadline.Follow(lock)
 	if lock.Lease() == quorum.NoLease {
-		p.holding.Store(&holding{check: func() error { return stillHeld(lock) }, lost: func() { p.post(ha.LockLost{}) }})
+		var recheck ha.Recheck
+		verify := func(now quorum.Instant) error { return recheck.Verify(now, func() error { return stillHeld(lock) }) }
+		p.holding.Store(&holding{verify: verify, lost: func() { p.post(ha.LockLost{}) }})
 	}
 	p.managerScope.do(func(ctx context.Context) ha.Event {
 		select {

@@ -22,13 +22,17 @@ func (ch *channel) xa(w *broker.Work, f *core.Frame, p core.Packet) bool {
 	case *core.XA:
 		ch.xaBranch(w, p, ok)
 	case *core.XAInDoubtXids:
-		ch.reply(w, f, func() (core.Packet, error) {
-			r := &core.XAInDoubtXidsResponse{}
-			for _, x := range ch.s.b.XAInDoubt() {
-				r.Xids = append(r.Xids, wireXid(x))
-			}
-			return r, nil
-		})
+		r := &core.XAInDoubtXidsResponse{}
+		for _, x := range ch.s.b.XAInDoubt() {
+			r.Xids = append(r.Xids, wireXid(x))
+		}
+		a := ch.answerFor(answerNull, f, core.NoCorrelation)
+		size := a.Size
+		a.Call = func(w *broker.Work) {
+			ch.confirm(w, size)
+			ch.send(w, r)
+		}
+		s.DoneStored(w, a)
 	case *core.XASetTimeout:
 		s.SetXATimeout(int64(p.Seconds))
 		ch.reply(w, f, func() (core.Packet, error) { return &core.XASetTimeoutResponse{OK: true}, nil })
@@ -86,6 +90,8 @@ func (ch *channel) xaBranch(w *broker.Work, p *core.XA, ok broker.Answer) {
 			}
 			ch.send(w, r)
 		}
+		s.DoneStored(w, ok)
+		return
 	}
 	s.Done(w, ok, nil)
 }
