@@ -24,6 +24,13 @@ type consumer struct {
 // run receives until the run is told to stop, or ctx ends.
 func (c *consumer) run(ctx context.Context) {
 	defer c.close()
+	if c.s.Backlog {
+		select {
+		case <-c.r.stopConsuming:
+		case <-ctx.Done():
+		}
+		return
+	}
 	for {
 		select {
 		case <-c.r.stopConsuming:

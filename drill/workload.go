@@ -35,6 +35,9 @@ type Stream struct {
 	Producers int // default 1
 	Consumers int // of each queue, default 1; with more nothing is said of the order
 
+	// Backlog has nothing received before the drain: what consumers that keep up have taken is not there to be lost.
+	Backlog bool
+
 	// Subscriptions, if not 0, makes the address a topic with so many durable subscriptions. Else it has one queue.
 	Subscriptions int
 
@@ -50,7 +53,7 @@ type Stream struct {
 }
 
 // DefaultStreams are durable sends with and without duplicate detection, transactions, distributed transactions, large messages, and a
-// topic with two durable subscriptions.
+// topic with two durable subscriptions, and messages that nobody takes before the end.
 func DefaultStreams() []Stream {
 	return []Stream{
 		{Name: "durable", Producers: 2},
@@ -59,6 +62,7 @@ func DefaultStreams() []Stream {
 		{Name: "xa", Mode: XA, Rate: 20},
 		{Name: "large", Size: 256 << 10, Rate: 4},
 		{Name: "topic", Subscriptions: 2},
+		{Name: "backlog", Backlog: true, Rate: 20},
 	}
 }
 

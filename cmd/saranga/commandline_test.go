@@ -137,7 +137,7 @@ func TestUsage(t *testing.T) {
 		code     int
 		out, err string // out is the start
 	}{
-		{"", 0, "Usage: saranga [COMMAND]\nuse 'help <command>' for more information\nCommands:\n  address ", ""},
+		{"", 0, "Usage: saranga [COMMAND]\nuse 'help <command>' for more information\nCommands:\n  activation  ", ""},
 		{"queue", 0, "Usage: saranga queue [COMMAND]\nuse 'help queue' for sub commands list\nCommands:\n  create  ", ""},
 		{"help queue stat", 0, "Usage: saranga queue stat [flags]\n", ""},
 		{"frob", 1, usage, "Unmatched argument at index 0: 'frob'\n"},
