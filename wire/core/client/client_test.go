@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"fmt"
 	"io"
 	"reflect"
@@ -926,4 +927,19 @@ func FuzzFrames(f *testing.F) {
 			<-k.answer
 		}
 	})
+}
+
+// TestReset: a connection that the broker's machine resets is not connected, as one that is closed.
+func TestReset(t *testing.T) {
+	b := newFakeBroker(t, usual)
+	conn := dial(t, b.config())
+	_, err := conn.NewSession(within(t), autoCommit)
+	must(t, err)
+	nc := b.conn(0).nc.(*net.TCPConn)
+	must(t, nc.SetLinger(0)) // closing sends a reset
+	nc.Close()
+	<-conn.Done()
+	if err := conn.Err(); !errors.Is(err, core.NotConnected) {
+		t.Errorf("%v", err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/saranga-mq/saranga/wire/buf"
 	"github.com/saranga-mq/saranga/wire/core"
@@ -130,8 +131,12 @@ func (l *link) Closed(_ *transport.Conn, err error) {
 
 // end lets all who wait for the link go.
 func (l *link) end(err error) {
-	if err == nil || errors.Is(err, io.EOF) {
+	var errno syscall.Errno
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
 		err = &core.Error{Code: core.NotConnected, Message: "the connection was closed by the broker"}
+	case errors.As(err, &errno): // reset by a broker that was killed, for one
+		err = &core.Error{Code: core.NotConnected, Message: err.Error()}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
