@@ -46,6 +46,8 @@ type (
 		Keep          int
 		KeepLockFiles bool // server.lock and serverlock.* are copied there and stay
 	}
+	// CheckData finds out whether a broker can be started on the data that is there without missing anything: DataChecked.
+	CheckData struct{}
 	// Load loads the store and brings the engine up; clients can't connect yet: Loaded.
 	Load struct{}
 	// AnnounceActive tells the cluster that this node's id is active here, without a backup.
@@ -152,6 +154,7 @@ func (Cancel) action()             {}
 func (Exit) action()               {}
 func (UseNodeID) action()          {}
 func (MoveDataAway) action()       {}
+func (CheckData) action()          {}
 func (Load) action()               {}
 func (AnnounceActive) action()     {}
 func (OpenAcceptors) action()      {}

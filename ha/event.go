@@ -26,7 +26,9 @@ type (
 
 // Facts about the data and the engine.
 type (
-	DataMoved      struct{} // MoveDataAway is done
+	DataMoved struct{} // MoveDataAway is done
+	// DataChecked is the result of CheckData; Err says why a broker can't be started.
+	DataChecked    struct{ Err error }
 	Loaded         struct{} // Load is done
 	ServingStopped struct{} // StopServing is done
 )
@@ -154,6 +156,7 @@ func (TimerFired) event()          {}
 func (NetworkUnhealthy) event()    {}
 func (NetworkHealthy) event()      {}
 func (DataMoved) event()           {}
+func (DataChecked) event()         {}
 func (Loaded) event()              {}
 func (ServingStopped) event()      {}
 func (ManagerStarted) event()      {}

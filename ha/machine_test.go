@@ -116,7 +116,7 @@ func drawEvent(t *rapid.T, names []string, m Machine) Event {
 }
 
 var expected = map[phase][]string{
-	startingManager: {"manager-started"}, managerAway: {"timer-fired"}, lookingForSelf: {"active-found"}, activating: {"lock-acquired", "not-candidate"},
+	startingManager: {"manager-started"}, managerAway: {"timer-fired"}, lookingForSelf: {"active-found"}, activating: {"lock-acquired", "not-candidate"}, examining: {"data-checked"},
 	raising: {"incremented"}, loading: {"loaded"}, checking: {"held-checked"}, moving: {"data-moved"}, joining: {"cluster-joined"}, locating: {"node-up"},
 	registering: {"sync-started"}, syncing: {"sync-finished"}, inSync: {"link-lost", "stop-called", "fail-over"}, voting: {"vote-done"}, judging: {"network-checked"},
 	deciding: {"lock-acquired", "not-candidate"}, leaving: {"serving-stopped"}, handingOver: {"fail-over-answered"}, managerAgain: {"manager-started"},

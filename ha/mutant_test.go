@@ -26,10 +26,10 @@ func (m lossy) Step(now quorum.Instant, e Event) []Action {
 // ManagerLost, StopManager for Cancel; HoldAnswers, which the sender does by itself; and StopTimer, as a timer that was stopped too late
 // does not count.
 var needed = []any{
-	SetTimer{}, UseNodeID{}, MoveDataAway{}, Load{}, StopServing{}, CloseStore{}, OpenAcceptors{}, StartManager{}, StopManager{}, WriteSequence{}, TryActivate{}, WatchLock{},
+	SetTimer{}, UseNodeID{}, MoveDataAway{}, CheckData{}, Load{}, StopServing{}, CloseStore{}, OpenAcceptors{}, StartManager{}, StopManager{}, WriteSequence{}, TryActivate{}, WatchLock{},
 	Increment{}, CheckHeld{}, AwaitNext{}, JoinCluster{}, Register{}, Persist{}, ConfirmSync{}, CloseLink{}, StartSync{}, FinishSync{}, AnnounceReplica{}, DropReplica{},
 	ReleaseAnswers{}, SendFailOver{}, RefuseRegistration{},
-	Started{}, StopAsked{}, SwitchAsked{}, Failed{}, TimerFired{}, NetworkUnhealthy{}, NetworkHealthy{}, DataMoved{}, Loaded{}, ServingStopped{}, ManagerStarted{},
+	Started{}, StopAsked{}, SwitchAsked{}, Failed{}, TimerFired{}, NetworkUnhealthy{}, NetworkHealthy{}, DataMoved{}, DataChecked{}, Loaded{}, ServingStopped{}, ManagerStarted{},
 	ManagerUnavailable{}, LockAcquired{}, NotCandidate{}, Incremented{}, IncrementFailed{}, HeldChecked{}, LeaseMissed{}, NextActivation{}, ClusterJoined{}, NodeUp{},
 	ConnectFailed{}, RegistrationRefused{}, SyncStarted{}, SyncFinished{}, LinkLost{}, BackupRegistered{}, FilesSent{}, ReplicaInSync{}, ReplicaLost{}, SyncTimedOut{},
 	BackupShown{},

@@ -15,16 +15,33 @@ func (r *replication) becomePassive() {
 	r.startManager(startingManager)
 }
 
-// moveAway makes room for a copy of the active node's data.
+// moveAway makes room for a copy of the active node's data, and joins the cluster. Data that is kept stays until locate has found an
+// active node.
 func (r *replication) moveAway() {
-	r.phase = moving
-	r.peer, r.sequence = "", noSequence // which goes with the data, whatever happens before DataMoved comes
+	r.peer = ""
 	r.nodes = locator{group: r.policy.GroupName, wait: r.policy.RetryReplicationWait}
 	if r.returned && r.locked() {
 		r.nodes.id = r.nodeID
 		r.nodes.group = ""
 	}
+	if r.kept {
+		r.phase = joining
+		r.do(JoinCluster{})
+		return
+	}
+	r.move()
+}
+
+func (r *replication) move() {
+	r.phase, r.kept = moving, false
+	r.sequence = noSequence // which goes with the data, whatever happens before DataMoved comes
 	r.do(MoveDataAway{r.policy.MaxSavedReplicas, r.returned && r.locked()})
+}
+
+// register asks the peer to replicate to this node.
+func (r *replication) register() {
+	r.phase = registering
+	r.do(Register{r.peer, r.wantsFailback()})
 }
 
 // stepPassive is a backup until it is active.
@@ -34,8 +51,7 @@ func (r *replication) stepPassive(now quorum.Instant, e Event) {
 		switch {
 		case r.phase != startingManager:
 		case r.sequence > 0 || r.sequence == 0 && r.returned: // else the data can't be worth anything
-			r.phase = activating
-			r.do(TryActivate{})
+			r.examine(activating)
 		default:
 			r.moveAway()
 		}
@@ -45,6 +61,10 @@ func (r *replication) stepPassive(now quorum.Instant, e Event) {
 			r.managerUnavailable()
 		case deciding:
 			r.notChosen()
+		}
+	case DataChecked:
+		if r.phase == examining {
+			r.examined(e.Err)
 		}
 	case LockAcquired:
 		if r.phase == activating || r.phase == deciding {
@@ -65,7 +85,11 @@ func (r *replication) stepPassive(now quorum.Instant, e Event) {
 			r.notChosen()
 		}
 	case DataMoved:
-		if r.phase == moving {
+		switch {
+		case r.phase != moving:
+		case r.peer != "": // it was found before
+			r.register()
+		default:
 			r.phase = joining
 			r.do(JoinCluster{})
 		}
@@ -150,8 +174,12 @@ func (r *replication) locate(now quorum.Instant) {
 		return
 	}
 	r.stopTimers(LocateTimer)
-	r.phase, r.peer = registering, id
-	r.do(Register{id, r.wantsFailback()})
+	r.peer = id
+	if r.kept {
+		r.move()
+	} else {
+		r.register()
+	}
 }
 
 func (r *replication) wantsFailback() bool { return r.returned && !r.switched }
@@ -290,13 +318,10 @@ func (r *replication) networkChecked(e NetworkChecked) {
 func (r *replication) takeOver() {
 	r.endLink()
 	if r.locked() {
-		r.phase = deciding
-		r.do(TryActivate{})
-		return
+		r.examine(deciding)
+	} else {
+		r.examine(loading)
 	}
-	r.log(Info, "AMQ221037", "to become 'active'")
-	r.do(Persist{r.nodeID, noSequence})
-	r.load()
 }
 
 // notChosen: another node is or will be active.

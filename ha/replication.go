@@ -19,6 +19,7 @@ const (
 	startingManager phase = "starting manager" // ManagerStarted
 	managerAway     phase = "manager away"     // ManagerTimer
 	lookingForSelf  phase = "looking for self" // ActiveFound (voting)
+	examining       phase = "examining data"   // DataChecked; wanted is what comes after it
 	activating      phase = "activating"       // LockAcquired, NotCandidate
 	raising         phase = "raising"          // Incremented
 	loading         phase = "loading"          // Loaded
@@ -85,6 +86,8 @@ type replication struct {
 	retry    bool   // after STOP_CALLED: the network is gone, so don't fail over
 	rounds   int    // of votes
 	nodes    locator
+	wanted   phase // activating, deciding, or loading with the voting
+	kept     bool  // the data can't be served and may be the only copy: it stays until there is an active node
 
 	// Active.
 	replica  replica
@@ -212,8 +215,7 @@ func (r *replication) stepStarting(e Event) {
 	case ManagerStarted:
 		switch r.phase {
 		case startingManager:
-			r.phase = activating
-			r.do(TryActivate{})
+			r.examine(activating)
 		case managerAgain:
 			r.phase = awaitingOther
 			r.do(AwaitNext{r.sequence, nextActivation})
@@ -231,6 +233,10 @@ func (r *replication) stepStarting(e Event) {
 				r.log(Warn, "", "the node that was given way to has not activated in time; this node competes for the lock again")
 			}
 			r.gaveWay()
+		}
+	case DataChecked:
+		if r.phase == examining {
+			r.examined(e.Err)
 		}
 	case LockAcquired:
 		if r.phase == activating {
@@ -286,6 +292,33 @@ func (r *replication) stepStarting(e Event) {
 	}
 }
 
+// examine looks at the data before a way on which this node claims it: from then on every other copy is stale.
+func (r *replication) examine(wanted phase) {
+	r.phase, r.wanted = examining, wanted
+	r.do(CheckData{})
+}
+
+func (r *replication) examined(err error) {
+	switch {
+	case err == nil && r.wanted == loading:
+		r.log(Info, "AMQ221037", "to become 'active'")
+		r.do(Persist{r.nodeID, noSequence})
+		r.load()
+	case err == nil:
+		r.phase = r.wanted
+		r.do(TryActivate{})
+	default:
+		r.log(Error, "", "this node cannot take over: "+text(err)+". Its data stays where it is until an active node has other data for it")
+		r.kept = true
+		if r.wanted == activating {
+			r.passive, r.returned = true, r.returned || !r.passive
+			r.moveAway()
+		} else {
+			r.restart()
+		}
+	}
+}
+
 // raise is what comes after the lock, before the data may be used.
 func (r *replication) raise(sequence int64) {
 	r.sequence = sequence
@@ -323,7 +356,7 @@ func (r *replication) quorumLost() {
 		r.log(Error, "", "Quorum UNAVAILABLE: async stopping broker.")
 		r.do(Cancel{})
 		r.leave(false, toRestart)
-	case raising, activating, startingManager:
+	case raising, activating, examining, startingManager:
 		r.do(Cancel{})
 		r.restart()
 	case managerAgain, awaitingOther:

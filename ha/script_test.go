@@ -130,7 +130,7 @@ func newMachine(t *testing.T, d *datadriven.TestData) Machine {
 var events = func() map[string]reflect.Type {
 	m := map[string]reflect.Type{}
 	for _, e := range []Event{Started{}, StopAsked{}, SwitchAsked{}, Failed{}, TimerFired{}, NetworkUnhealthy{}, NetworkHealthy{}, DataMoved{}, Loaded{},
-		ServingStopped{}, ManagerStarted{}, ManagerUnavailable{}, ManagerLost{}, LockAcquired{}, NotCandidate{}, LocalFailed{}, Incremented{}, IncrementFailed{},
+		ServingStopped{}, DataChecked{}, ManagerStarted{}, ManagerUnavailable{}, ManagerLost{}, LockAcquired{}, NotCandidate{}, LocalFailed{}, Incremented{}, IncrementFailed{},
 		HeldChecked{}, LockLost{}, LeaseMissed{}, NextActivation{}, ClusterJoined{}, NodeUp{}, NodeDown{}, ConnectFailed{}, RegistrationRefused{}, SyncStarted{},
 		SyncFinished{}, StopCalled{}, FailOver{}, LinkLost{}, BackupRegistered{}, FilesSent{}, ReplicaInSync{}, ReplicaLost{}, SyncTimedOut{}, FailOverAnswered{},
 		BackupShown{}, BackupHidden{}, ActiveFound{}, VoteDone{}, NetworkChecked{}, PrimaryLockProbed{}, PrimaryLocked{}, BackupLocked{}, TakenOver{},

@@ -1,6 +1,7 @@
 package ha
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -110,6 +111,8 @@ func (s *sim) note(format string, args ...any) {
 	}
 }
 
+var errBroken = errors.New("the data cannot be served")
+
 const simStart = quorum.Instant(1000 * time.Hour)
 
 // simNode is a machine with a disk.
@@ -120,6 +123,7 @@ type simNode struct {
 	seq    int64
 	log    []int
 	proc   *proc // nil while no process runs
+	broken bool  // a broker cannot be started on the data
 	trap   int   // so many orders from now on the process crashes; 0: never
 }
 
@@ -367,9 +371,17 @@ func (p *proc) do(a Action) {
 		p.n.seq = a.Sequence
 	case MoveDataAway:
 		p.order(!p.loaded && p.link == nil, "the data is moved away while it is used")
-		p.n.log, p.n.seq = nil, -1
+		p.order(!p.n.broken || p.peer().proc != nil && p.peer().proc.accepting || p.seen, "data that may be the only copy is moved away with no active node")
+		p.n.log, p.n.seq, p.n.broken = nil, -1, false
 		p.soon(s.between(time.Millisecond, 50*time.Millisecond), current, DataMoved{})
+	case CheckData:
+		e := DataChecked{}
+		if p.n.broken {
+			e.Err = errBroken
+		}
+		p.soon(s.between(time.Millisecond, 20*time.Millisecond), current, e)
 	case Load:
+		p.order(!p.n.broken, "a broker is started on data that cannot be served")
 		p.order(!p.loaded && p.link == nil, "the data is loaded while it is used")
 		p.loaded = true
 		if s.votes {
@@ -401,6 +413,7 @@ func (p *proc) do(a Action) {
 		p.order(!p.loaded, "the lock is let go while the store is open")
 		p.stopManager()
 	case TryActivate:
+		p.order(!p.n.broken, "data that cannot be served is claimed")
 		p.order(p.sess != nil && p.link == nil, "the lock is asked for without a manager, or while the data still comes")
 		p.tryActivate(current)
 	case WatchLock:
@@ -903,6 +916,7 @@ func (p *proc) receive(l *link, kind string, m any) {
 		s.after(s.pick(time.Millisecond, 2*time.Second), p, func() {
 			if p.link == l && !l.closed[0] {
 				p.n.log = append(slices.Clone(p.copy), p.live...)
+				p.n.broken = !s.brisk && s.rng.IntN(20) == 0
 				p.step(m.(Event))
 			}
 		})

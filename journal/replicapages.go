@@ -8,6 +8,10 @@ import (
 // LivePages returns a *LivePagesError if a page holds a message that a queue still waits for: then Load would refuse the
 // folders. It changes nothing; the folders must not be in use.
 func LivePages(o StoreOptions) error {
+	folders, _, err := paging.Folders(o.FS, o.Paging)
+	if err != nil || len(folders) == 0 {
+		return err
+	}
 	queues := map[int64]bool{}
 	if _, err := Read(o.BindingsOptions(), Visitor{Record: func(r *Record) error {
 		if r.UserType == bindings.TypeQueue {
@@ -35,10 +39,6 @@ func LivePages(o StoreOptions) error {
 			return nil
 		},
 	}); err != nil {
-		return err
-	}
-	folders, _, err := paging.Folders(o.FS, o.Paging)
-	if err != nil {
 		return err
 	}
 	for _, f := range folders {

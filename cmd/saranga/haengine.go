@@ -39,7 +39,7 @@ func (p *pairNode) live() bool {
 
 // load brings the engine up on the data that is there. Clients can't connect yet.
 func (p *pairNode) load() error {
-	if err := p.takeOver(); err != nil {
+	if err := p.servable(); err != nil {
 		return err
 	}
 	p.replica.Store(nil)

@@ -200,6 +200,8 @@ func (p *pairNode) carryOut(action ha.Action) error {
 		return p.useNodeID(a.NodeID)
 	case ha.MoveDataAway:
 		return p.moveDataAway(a)
+	case ha.CheckData:
+		p.checkData()
 	case ha.Load:
 		return p.load()
 	case ha.AnnounceActive:

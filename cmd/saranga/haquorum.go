@@ -106,13 +106,8 @@ func (p *pairNode) stopManager() {
 	p.manager, p.managerScope, p.quorum = nil, nil, nil
 }
 
-// tryActivate takes the lock, if this node's data may be served and this node can serve it.
+// tryActivate takes the lock, if this node's data may be served.
 func (p *pairNode) tryActivate() {
-	if err := p.takeOver(); err != nil {
-		p.log.Error("this node cannot take over", "error", err)
-		p.post(ha.NotCandidate{})
-		return
-	}
 	q := p.quorum
 	q.ID = p.nodeID
 	p.waiting.do(func(ctx context.Context) ha.Event {

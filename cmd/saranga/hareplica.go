@@ -9,6 +9,7 @@ import (
 	"github.com/saranga-mq/saranga/cluster"
 	"github.com/saranga-mq/saranga/ha"
 	"github.com/saranga-mq/saranga/ha/replication/replica"
+	"github.com/saranga-mq/saranga/journal"
 	"github.com/saranga-mq/saranga/wire/core"
 )
 
@@ -113,7 +114,7 @@ func (o replicaOwner) StopCalled()   { o.post(ha.StopCalled{}) }
 func (o replicaOwner) FailOver()     { o.post(ha.FailOver{}) }
 func (o replicaOwner) Paging(string) {}
 
-// closeLink ends the connection. What it brought stays, for takeOver or until the data is moved away.
+// closeLink ends the connection. What it brought stays, for servable or until the data is moved away.
 func (p *pairNode) closeLink() {
 	p.stopAnnouncing()
 	p.linkScope.close()
@@ -125,10 +126,21 @@ func (p *pairNode) closeLink() {
 	}
 }
 
-// takeOver tells whether a broker may be started on what a replica brought; without one on what is there.
-func (p *pairNode) takeOver() error {
+// servable tells whether a broker may be started on what a replica brought; without one on what is there. It closes the replica's files.
+func (p *pairNode) servable() error {
 	if e := p.replica.Load(); e != nil {
 		return e.Activate()
 	}
 	return replica.Whole(storeOptions(p.in, p.log))
+}
+
+// checkData tells whether this node could be active with the data that is there. Reading pages takes its time.
+func (p *pairNode) checkData() {
+	p.waiting.do(func(ctx context.Context) ha.Event {
+		err := p.servable()
+		if err == nil && p.replica.Load() == nil { // a replica's end has looked itself
+			err = journal.LivePages(storeOptions(p.in, p.log))
+		}
+		return ha.DataChecked{Err: err}
+	})
 }
