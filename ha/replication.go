@@ -140,6 +140,8 @@ func (r *replication) Step(now quorum.Instant, e Event) []Action {
 		switch {
 		case r.phase == locating:
 			r.locate(now)
+		case r.phase == inSync || r.phase == stopCalled:
+			// A node that stops leaves the topology before its last writes are replicated: only the end of the link is the end.
 		case e.NodeID == r.peer && !r.returned: // while failing back it is the normal course
 			r.linkEnded(now)
 		}

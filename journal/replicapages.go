@@ -1,7 +1,10 @@
 package journal
 
 import (
+	"errors"
+
 	"github.com/saranga-mq/saranga/journal/bindings"
+	"github.com/saranga-mq/saranga/journal/fs"
 	"github.com/saranga-mq/saranga/journal/paging"
 )
 
@@ -9,7 +12,10 @@ import (
 // folders. It changes nothing; the folders must not be in use.
 func LivePages(o StoreOptions) error {
 	folders, _, err := paging.Folders(o.FS, o.Paging)
-	if err != nil || len(folders) == 0 {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // a node that never ran
+		return nil
+	case err != nil || len(folders) == 0:
 		return err
 	}
 	queues := map[int64]bool{}

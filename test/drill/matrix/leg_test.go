@@ -26,6 +26,7 @@ type leg struct {
 	waits   string // what a node says when it is ready to take over
 	shared  bool   // the store is
 	leased  bool   // activation sequences count
+	founds  bool   // the lock manager's members are the nodes
 	stored  *stock
 	run     *drill.Run
 	marks   []mark
@@ -43,6 +44,11 @@ type mark struct {
 func (l *leg) play(dialers []drill.Dialer) {
 	p := l.pair
 	p.Primary.Start()
+	if l.founds { // a group of members begins when all of them are there once
+		p.Backup.Start()
+		p.Backup.Says(l.waits)
+		p.Backup.Kill()
+	}
 	p.Primary.Serves()
 	l.stored = store(l.t, p.Primary)
 	l.work(dialers)

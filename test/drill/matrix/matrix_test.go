@@ -83,6 +83,8 @@ func TestMatrix(t *testing.T) {
 				case "SharedStore":
 					l.shared, l.waits = true, lab.Waiting
 				case "Voting":
+				case "Embedded":
+					l.leased, l.founds = true, true
 				default:
 					l.leased = true
 				}
